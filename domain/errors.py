@@ -85,7 +85,8 @@ class AlreadyClosed(Conflict):
 
     title = "Already closed"
 
-    def __init__(self, detail: str, *, status: str, by: str | None, at: datetime) -> None:
+    def __init__(self, detail: str, *, status: str, by: str, at: datetime) -> None:
+        """`by` is the actor of the closing event; readable ids are found at the edge."""
         super().__init__(detail)
         self.status = status
         self.by = by

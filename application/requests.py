@@ -1,0 +1,465 @@
+"""The use cases of a request: ask, read, wait, respond, cancel, reassign, collect, acknowledge, erase, expire."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from application.ports import Clock, DeadlinePassed, Directory, EventStore, Schemas, VersionConflict
+from application.waits import Waits
+from domain.answers import Answer, Labels, Question, check_question, default_type, is_sealed, read_answer, read_text
+from domain.assignment import fall_back
+from domain.callers import AgentCaller, Caller, Via
+from domain.errors import (
+    AlreadyExists,
+    AmbiguousId,
+    FieldError,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    Refusal,
+    TooLarge,
+    Unavailable,
+)
+from domain.recorded import RecordedEvent
+from domain.request import Request, request_id
+from domain.request_types import REQUEST_TYPES, find_request_type
+from domain.text import json_depth, json_size, text_errors
+from domain.unique_ids import unique_id_errors
+
+T = TypeVar("T")
+
+_ATTEMPTS = 12
+"""Decisions are taken again after losing a race; a request has few writers, so more than a handful means trouble."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes of UTF-8; what is larger is refused with `TooLarge`."""
+
+    message: int = 512 * 1024
+    context: int = 512 * 1024
+    schema: int = 64 * 1024
+    answer: int = 256 * 1024
+    metadata: int = 64 * 1024
+    depth: int = 32
+    """Levels of nesting in metadata."""
+    lifetime: timedelta = timedelta(days=3650)
+    """How far ahead a deadline may lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What an agent asks, as it said it."""
+
+    message: str
+    unique_id: str | None = None
+    context: str | None = None
+    request_type: str | None = None
+    response_schema: dict[str, Any] | None = None
+    ui_schema: dict[str, Any] | None = None
+    options: list[str] | None = None
+    labels: dict[str, str] | None = None
+    run_id: str | None = None
+    run_step_id: str | None = None
+    run_user: str | None = None
+    priority: int | None = None
+    expires_in: timedelta | None = None
+    expires_at: datetime | None = None
+    secret: bool = False
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person answers: `text`, `data` or both; or, as `free`, one line of text to be understood."""
+
+    text: str | None = None
+    data: Any = None
+    has_data: bool = False
+    free: bool = False
+
+
+class Requests:
+    """All that can be done with a request. The caller is who the credential says, never who the body says."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        directory: Directory,
+        schemas: Schemas,
+        waits: Waits,
+        clock: Clock,
+        *,
+        limits: Limits,
+        keep_sealed_for: timedelta,
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._schemas = schemas
+        self._waits = waits
+        self._clock = clock
+        self._limits = limits
+        self._keep_sealed_for = keep_sealed_for
+
+    # -- asking
+
+    async def ask(self, ask: Ask, by: Caller) -> tuple[Request, bool]:
+        """Create the request, or find the one already asked under this `unique_id`; the flag says which.
+
+        Raises `NotAllowed`, `Invalid`, `TooLarge`, or `AlreadyExists` where the id names other content.
+        """
+        if not isinstance(by, AgentCaller):
+            raise NotAllowed("only an agent's key may create a request; make one with: handraise key create")
+        question, sealed = self._question(ask)
+        run_user = await self._run_user(ask, by)
+        now = self._clock.now()
+        request = Request.ask(
+            by=by,
+            now=now,
+            unique_id=ask.unique_id if ask.unique_id is not None else str(uuid4()),
+            question=question,
+            sealed=sealed,
+            message=ask.message,
+            decision=fall_back(run_user),
+            priority=50 if ask.priority is None else ask.priority,
+            context=ask.context,
+            ui_schema=ask.ui_schema,
+            labels=ask.labels,
+            run_id=ask.run_id,
+            run_step_id=ask.run_step_id,
+            run_user=run_user,
+            expires_at=self._deadline(ask, now),
+            metadata=ask.metadata,
+        )
+        try:
+            await self._store.save(request)
+        except VersionConflict:
+            existing = await self._store.request(request.id)
+            if existing is None:
+                raise Unavailable("the request could not be created just now; ask again") from None
+            if not existing.may_read(by) or not existing.asks_the_same(request):
+                raise AlreadyExists(
+                    f"feedback request already exists: {request.asked.unique_id!r} was asked with other content; "
+                    "use another unique_id, or send the same content to get the same request"
+                ) from None
+            return existing, False
+        return request, True
+
+    def _question(self, ask: Ask) -> tuple[Question, bool]:
+        self._check_sizes(ask)
+        errors = _text_errors(ask)
+        type_id = None
+        if ask.request_type is None:
+            type_id = default_type(ask.response_schema, ask.options)
+        else:
+            type_id = find_request_type(ask.request_type)
+            if type_id is None:
+                errors.append(FieldError("request_type", f"must be one of {', '.join(REQUEST_TYPES)}"))
+        question = Question(
+            request_type=type_id or "",
+            response_schema=ask.response_schema,
+            options=None if ask.options is None else tuple(ask.options),
+            labels=Labels(**(ask.labels or {})),
+            secret=ask.secret,
+        )
+        errors += check_question(question)
+        if ask.response_schema is not None and not errors:
+            errors += [
+                FieldError(f"response_schema/{error.path}".rstrip("/"), error.message)
+                for error in self._schemas.check(ask.response_schema)
+            ]
+        if errors:
+            raise Invalid(errors)
+        return question, is_sealed(question)
+
+    def _check_sizes(self, ask: Ask) -> None:
+        limits = self._limits
+        for name, value, limit in (
+            ("message", ask.message, limits.message),
+            ("context", ask.context, limits.context),
+            ("response_schema", ask.response_schema, limits.schema),
+            ("ui_schema", ask.ui_schema, limits.schema),
+            ("metadata", ask.metadata, limits.metadata),
+        ):
+            if value is not None and (size := _size(value)) > limit:
+                raise TooLarge(f"{name} has {size} bytes; at most {limit} are allowed")
+        if ask.metadata is not None and (depth := json_depth(ask.metadata)) > limits.depth:
+            raise Invalid(
+                [FieldError("metadata", f"is nested {depth} levels deep; at most {limits.depth} are allowed")]
+            )
+
+    async def _run_user(self, ask: Ask, by: AgentCaller) -> UUID | None:
+        if ask.run_user is None:
+            return by.run_user
+        run_user = await self._directory.user_id(ask.run_user)
+        if run_user is None:
+            raise Invalid([FieldError("run_user", f"there is no active user {ask.run_user!r}")])
+        if by.run_user not in (None, run_user):
+            raise NotAllowed("this key is bound to another run_user; leave run_user out or use that person's key")
+        return run_user
+
+    def _deadline(self, ask: Ask, now: datetime) -> datetime | None:
+        if ask.expires_in is not None and ask.expires_at is not None:
+            raise Invalid([FieldError("expires_at", "give either expires_at or expires_in_seconds, not both")])
+        latest = now + self._limits.lifetime
+        if ask.expires_in is not None:
+            if ask.expires_in > self._limits.lifetime:
+                raise Invalid([FieldError("expires_in_seconds", self._too_far())])
+            return now + ask.expires_in
+        if ask.expires_at is not None and ask.expires_at > latest:
+            raise Invalid([FieldError("expires_at", self._too_far())])
+        return ask.expires_at
+
+    def _too_far(self) -> str:
+        return f"may lie at most {self._limits.lifetime.days} days ahead"
+
+    # -- reading
+
+    async def find(self, id_or_unique_id: str, by: Caller) -> UUID:
+        """The request meant: its UUID; an agent's own `unique_id`; for people one that is unique among agents.
+
+        Raises `NotFound`, or `AmbiguousId` listing the agents.
+        """
+        try:
+            return UUID(id_or_unique_id) if len(id_or_unique_id) == 36 else await self._named(id_or_unique_id, by)
+        except ValueError:
+            return await self._named(id_or_unique_id, by)
+
+    async def find_called(self, unique_id: str, by: Caller, agent: str | None = None) -> UUID:
+        """The request called `unique_id`, of the named agent where one is named. Raises as `find` does."""
+        if agent is None:
+            return await self._named(unique_id, by)
+        agent_id = await self._directory.agent_id(agent)
+        if agent_id is None:
+            raise NotFound(f"there is no agent {agent!r}")
+        return request_id(agent_id, unique_id)
+
+    async def _named(self, unique_id: str, by: Caller) -> UUID:
+        if isinstance(by, AgentCaller):
+            return request_id(by.id, unique_id)
+        named = await self._directory.requests_called(unique_id)
+        if not named:
+            raise NotFound(f"there is no request {unique_id!r}")
+        if len(named) > 1:
+            names = await self._directory.readable_ids(agent for _, agent in named)
+            agents = ", ".join(sorted(names.values()))
+            raise AmbiguousId(f"{unique_id!r} was asked by several agents ({agents}): name one as agent, or use the id")
+        return named[0][0]
+
+    async def get(self, id: UUID, by: Caller) -> Request:
+        """The request. Raises `NotFound` or `NotAllowed`."""
+        request = await self._load(id)
+        request.check_may_read(by)
+        return request
+
+    async def history(self, id: UUID, by: Caller) -> tuple[Request, list[tuple[int, RecordedEvent]]]:
+        """The request and all its events, each with its position. Raises `NotFound` or `NotAllowed`."""
+        request = await self.get(id, by)
+        return request, await self._store.history(id)
+
+    async def wait(self, id: UUID, by: Caller, seconds: float) -> Request:
+        """The request as soon as it is closed, or as it stands when the time is up. Changes nothing.
+
+        Raises `NotFound` or `NotAllowed`.
+        """
+        with self._waits.register(id) as closed:
+            request = await self.get(id, by)
+            if not request.is_open or seconds <= 0:
+                return request
+            # Only the id is held while waiting: ten thousand waits must not hold ten thousand messages.
+            del request
+            await asyncio.wait((closed,), timeout=seconds)
+        return await self.get(id, by)
+
+    async def _load(self, id: UUID) -> Request:
+        request = await self._store.request(id)
+        if request is None:
+            raise NotFound(f"there is no request {id}")
+        return request
+
+    # -- answering and ending
+
+    async def respond(self, id: UUID, reply: Reply, by: Caller, via: Via) -> Request:
+        """Accept the first answer; the same answer again by the same person is a success.
+
+        Raises `NotFound`, `NotEligible`, `AlreadyClosed`, `Invalid` or `TooLarge`.
+        """
+        size = _size(reply.text or "") + (_size(reply.data) if reply.has_data else 0)
+        if size > self._limits.answer:
+            raise TooLarge(f"the answer has {size} bytes; at most {self._limits.answer} are allowed")
+
+        def read(question: Question) -> Answer:
+            if reply.free:
+                return read_text(question, reply.text or "", self._schemas)
+            return read_answer(
+                question, text=reply.text, data=reply.data, has_data=reply.has_data, validator=self._schemas
+            )
+
+        async def decide(request: Request, now: datetime) -> Answer | None:
+            earlier = None
+            if request.asked.sealed and not request.is_open:
+                earlier = await self._store.sealed_answer(id)
+            return request.respond(
+                read, by=by, via=via, now=now, earlier=earlier, keep_sealed_for=self._keep_sealed_for
+            )
+
+        def sealed(request: Request, answer: Answer | None) -> Answer | None:
+            return answer if request.asked.sealed else None
+
+        return (await self._change(id, decide, sealed))[0]
+
+    async def cancel(self, id: UUID, by: Caller, reason: str | None) -> Request:
+        """Withdraw the request. Raises `NotFound`, `NotAllowed` or `AlreadyClosed`."""
+        _check_text("reason", reason)
+
+        async def decide(request: Request, now: datetime) -> None:
+            request.cancel(by=by, now=now, reason=reason)
+
+        return (await self._change(id, decide))[0]
+
+    async def reassign(self, id: UUID, to: str, by: Caller, note: str | None) -> Request:
+        """Hand the request to a person. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`."""
+        _check_text("note", note)
+        user_id = await self._directory.user_id(to)
+        if user_id is None:
+            raise Invalid([FieldError("to", f"there is no active user {to!r}")])
+
+        async def decide(request: Request, now: datetime) -> None:
+            request.reassign(to=user_id, by=by, now=now, note=note)
+
+        return (await self._change(id, decide))[0]
+
+    async def expire(self, id: UUID, now: datetime) -> None:
+        """Carry out a deadline that has come by the database's time `now`."""
+
+        async def decide(request: Request, later: datetime) -> None:
+            request.expire(now=max(now, later))
+
+        await self._change(id, decide)
+
+    # -- sealed answers
+
+    async def collect(self, id: UUID, receipt: str, by: Caller) -> tuple[Request, Answer]:
+        """The sealed answer, for the agent and its receipt.
+
+        Raises `NotFound`, `NotAllowed`, `NotAnswered`, `Conflict` or `Gone`.
+        """
+        hashed = _hash_receipt(receipt)
+
+        async def decide(request: Request, now: datetime) -> Answer | None:
+            answer = await self._store.sealed_answer(id) if not request.is_open else None
+            request.collect(hashed, by=by, now=now)
+            return answer
+
+        request, answer = await self._change(id, decide)
+        if answer is None:
+            raise NotFound("the answer is no longer kept")
+        return request, answer
+
+    async def acknowledge(self, id: UUID, receipt: str, by: Caller) -> Request:
+        """The agent has the answer safe: shred it. Raises as `collect` does."""
+        hashed = _hash_receipt(receipt)
+
+        async def decide(request: Request, now: datetime) -> None:
+            request.acknowledge(hashed, by=by, now=now)
+
+        return (await self._change(id, decide))[0]
+
+    async def erase(self, id: UUID, by: Caller) -> Request:
+        """Make the content unreadable for good. Raises `NotFound`, `NotAllowed` or `Conflict`."""
+
+        async def decide(request: Request, now: datetime) -> None:
+            request.erase(by=by, now=now)
+
+        return (await self._change(id, decide))[0]
+
+    # -- load, decide, save
+
+    async def _change(
+        self,
+        id: UUID,
+        decide: Callable[[Request, datetime], Any],
+        sealed: Callable[[Request, Any], Answer | None] = lambda request, result: None,
+    ) -> tuple[Request, Any]:
+        """Load, decide, save; again from the start when somebody else was first.
+
+        What a refusal found out on its way (a lapse, a refused attempt) is saved before it is passed on.
+        """
+        latest: datetime | None = None
+        for _ in range(_ATTEMPTS):
+            request = await self._load(id)
+            now = self._clock.now() if latest is None else max(latest, self._clock.now())
+            refusal: Refusal | None = None
+            result: Any = None
+            try:
+                result = await decide(request, now)
+            except Refusal as refused:
+                refusal = refused
+            try:
+                await self._store.save(
+                    request,
+                    # A closing event written by a person must beat the deadline; Expired must not.
+                    before=request.asked.expires_at if _beats_deadline(request) else None,
+                    sealed_answer=None if refusal else sealed(request, result),
+                )
+            except VersionConflict:
+                continue
+            except DeadlinePassed as passed:
+                latest = passed.now
+                continue
+            if refusal is not None:
+                raise refusal
+            return request, result
+        raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
+
+
+def _beats_deadline(request: Request) -> bool:
+    pending = request.pending_events
+    return any(
+        isinstance(event, (Request.Responded, Request.Cancelled, Request.Reassigned)) for event in pending
+    ) and not any(isinstance(event, Request.Expired) for event in pending)
+
+
+def _hash_receipt(receipt: str) -> str:
+    if not 8 <= len(receipt) <= 200:
+        raise Invalid([FieldError("receipt", "must have 8–200 characters, made at random by the collector")])
+    return hashlib.sha256(receipt.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _size(value: Any) -> int:
+    return json_size(value) if not isinstance(value, str) else len(value.encode("utf-8", "surrogatepass"))
+
+
+def _text_errors(ask: Ask) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if ask.unique_id is not None:
+        errors += unique_id_errors(ask.unique_id)
+    if not ask.message.strip():
+        errors.append(FieldError("message", "must not be empty: it is what the person reads"))
+    if ask.priority is not None and not 1 <= ask.priority <= 100:
+        errors.append(FieldError("priority", "must be from 1 (most urgent) to 100"))
+    for name in ("run_id", "run_step_id"):
+        value = getattr(ask, name)
+        if value is not None and not 1 <= len(value) <= 200:
+            errors.append(FieldError(name, "must have 1–200 characters"))
+    for name in (
+        "message", "context", "response_schema", "ui_schema", "options", "labels", "run_id", "run_step_id", "metadata",
+    ):  # fmt: skip
+        errors += text_errors(getattr(ask, name), name)
+    return errors
+
+
+def _check_text(name: str, text: str | None) -> None:
+    if text is None:
+        return
+    errors = text_errors(text, name)
+    if len(text) > 10_000:
+        errors.append(FieldError(name, "must have at most 10,000 characters"))
+    if errors:
+        raise Invalid(errors)

@@ -1,0 +1,46 @@
+"""Who is waiting for which request to close. Register first, then look at the state, then wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+
+class Waits:
+    """The waiting agents of this replica; the log's tail says what has closed."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[UUID, set[asyncio.Future[None]]] = {}
+        self._stopping = False
+
+    def __len__(self) -> int:
+        return sum(len(futures) for futures in self._waiting.values())
+
+    @contextmanager
+    def register(self, id: UUID) -> Iterator[asyncio.Future[None]]:
+        """A future that is done once the request may have closed, or this server stops."""
+        future = asyncio.get_running_loop().create_future()
+        if self._stopping:
+            future.set_result(None)
+        self._waiting.setdefault(id, set()).add(future)
+        try:
+            yield future
+        finally:
+            waiting = self._waiting[id]
+            waiting.discard(future)
+            if not waiting:
+                del self._waiting[id]
+
+    def closed(self, id: UUID) -> None:
+        """Wake everybody who waits for this request."""
+        for future in self._waiting.get(id, ()):
+            if not future.done():
+                future.set_result(None)
+
+    def stop(self) -> None:
+        """Wake everybody: the server stops, each wait ends with the request as it stands."""
+        self._stopping = True
+        for id in self._waiting:
+            self.closed(id)

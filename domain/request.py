@@ -1,0 +1,573 @@
+"""The `Request` aggregate: an agent asks, one person's first accepted answer closes it, and closed is final.
+
+Commands decide and may refuse; `apply` methods only remember, so that old events always load. A refusal may leave
+facts worth keeping among the pending events (a lapse noticed, a refused attempt): whoever runs the command saves
+them before passing the refusal on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, Self, cast
+from uuid import UUID, uuid5
+
+from eventsourcing.domain import BaseAggregate
+
+from domain.answers import Answer, Labels, Question, same_answer
+from domain.assignment import Decision, by_command
+from domain.callers import SYSTEM, AgentCaller, Caller, PersonCaller, Via
+from domain.errors import (
+    AlreadyClosed,
+    Conflict,
+    FieldError,
+    Gone,
+    Invalid,
+    NotAllowed,
+    NotAnswered,
+    NotEligible,
+    NotFound,
+)
+from domain.recorded import RecordedCreation, RecordedEvent
+
+RECEIPT_LIFETIME = timedelta(seconds=60)
+"""How long the first receipt may fetch the same sealed answer again, for a response lost on the way."""
+
+
+class Status(StrEnum):
+    REQUESTED = "Requested"
+    RESPONDED = "Responded"
+    CANCELLED = "Cancelled"
+    EXPIRED = "Expired"
+
+
+Outcome = Literal["approved", "rejected", "answered"]
+
+
+def request_id(agent_id: UUID, unique_id: str) -> UUID:
+    """The aggregate's id: the same agent and `unique_id` always name the same request."""
+    return uuid5(agent_id, unique_id)
+
+
+class Request(BaseAggregate[UUID]):
+    """One question of one agent, from `Requested` to its one final status, and what still follows that."""
+
+    TOPIC = "handraise.Request"
+
+    class Event(RecordedEvent):
+        """Base of the events of a request."""
+
+        def apply(self, aggregate: Any) -> None:
+            self.remember(cast("Request", aggregate))
+
+        def remember(self, request: Request) -> None:
+            """Change the request's state; never refuses."""
+
+    class Requested(Event, RecordedCreation):
+        """An agent asks."""
+
+        TOPIC = "handraise.Request.Requested"
+        CONTENT: ClassVar = (
+            "message", "context", "response_schema", "ui_schema", "options", "labels", "metadata",
+        )  # fmt: skip
+
+        unique_id: str
+        agent_id: UUID
+        request_type: str
+        run_id: str | None
+        run_step_id: str | None
+        run_user: UUID | None
+        secret: bool
+        sealed: bool
+        priority: int
+        expires_at: datetime | None
+        assignment: dict[str, Any]
+        plan: list[dict[str, Any]]
+        message: str | None
+        context: str | None
+        response_schema: dict[str, Any] | None
+        ui_schema: dict[str, Any] | None
+        options: list[str] | None
+        labels: dict[str, str] | None
+        metadata: dict[str, Any] | None
+
+        def remember(self, request: Request) -> None:
+            request.asked = self
+            request.assignment = self.assignment
+            request.assigned_to = _uuid(self.assignment["chosen"])
+            request.assigned_list = _uuid(self.assignment["list"])
+
+    class Notified(Event):
+        """A channel delivered word of the request to somebody, or failed to; `reference` is the channel's own."""
+
+        TOPIC = "handraise.Request.Notified"
+
+        step: str
+        channel: str
+        recipient: str | None
+        reference: dict[str, str] | None
+        attempt: int
+        delivered: bool
+        error: str | None
+
+    class Reassigned(Event):
+        """The responsible person or list changed, and why."""
+
+        TOPIC = "handraise.Request.Reassigned"
+        CONTENT: ClassVar = ("note",)
+
+        cause: Literal["claimed", "released", "delegated", "escalated", "reassigned", "departed"]
+        from_user: UUID | None
+        from_list: UUID | None
+        to_user: UUID | None
+        to_list: UUID | None
+        step: str | None
+        assignment: dict[str, Any]
+        note: str | None
+
+        def remember(self, request: Request) -> None:
+            if request.assigned_to is not None:
+                request.past_assignees.add(request.assigned_to)
+            request.assigned_to = self.to_user
+            request.assigned_list = self.to_list
+            request.claimed = self.cause == "claimed"
+            request.assignment = self.assignment
+
+    class Responded(Event):
+        """The first accepted answer. A sealed one stands in a vault beside the log; only the fact is here."""
+
+        TOPIC = "handraise.Request.Responded"
+        CONTENT: ClassVar = ("text", "data")
+
+        via: str
+        outcome: Outcome
+        sealed: bool
+        sealed_until: datetime | None
+        text: str | None
+        data: Any
+
+        def remember(self, request: Request) -> None:
+            request.status = Status.RESPONDED
+            request.closing = self
+
+    class Cancelled(Event):
+        """The agent, a person or the system withdrew the request."""
+
+        TOPIC = "handraise.Request.Cancelled"
+        CONTENT: ClassVar = ("reason",)
+
+        reason: str | None
+
+        def remember(self, request: Request) -> None:
+            request.status = Status.CANCELLED
+            request.closing = self
+
+    class Expired(Event):
+        """The deadline passed. It carries nothing: a lapse of time is never an answer."""
+
+        TOPIC = "handraise.Request.Expired"
+
+        def remember(self, request: Request) -> None:
+            request.status = Status.EXPIRED
+            request.closing = self
+
+    class AnswerRefused(Event):
+        """Somebody tried to answer who may not, or too late. Kept once for each person and reason."""
+
+        TOPIC = "handraise.Request.AnswerRefused"
+
+        via: str
+        why: Literal["not eligible", "closed"]
+
+        def remember(self, request: Request) -> None:
+            request.refused.add((self.actor, self.why))
+
+    class Collected(Event):
+        """The agent took the sealed answer, with a receipt of its own making (its SHA-256, in hex)."""
+
+        TOPIC = "handraise.Request.Collected"
+
+        receipt: str
+
+        def remember(self, request: Request) -> None:
+            request.collected = self
+
+    class Acknowledged(Event):
+        """The agent has the sealed answer safe: it is shredded."""
+
+        TOPIC = "handraise.Request.Acknowledged"
+
+        def remember(self, request: Request) -> None:
+            request.acknowledged = True
+
+    class ContentErased(Event):
+        """The data key was destroyed: content can no longer be read, the facts stay."""
+
+        TOPIC = "handraise.Request.ContentErased"
+
+        def remember(self, request: Request) -> None:
+            request.erased = True
+
+    def __init__(self) -> None:
+        self.position = 0
+        """Where the last event stands in the log; set by the store, 0 while nothing is saved."""
+        self.asked: Request.Requested
+        self.status = Status.REQUESTED
+        self.assignment: dict[str, Any] = {}
+        self.assigned_to: UUID | None = None
+        self.assigned_list: UUID | None = None
+        self.past_assignees: set[UUID] = set()
+        self.claimed = False
+        self.closing: Request.Responded | Request.Cancelled | Request.Expired | None = None
+        self.refused: set[tuple[str, str]] = set()
+        self.collected: Request.Collected | None = None
+        self.acknowledged = False
+        self.erased = False
+
+    # -- asking
+
+    @classmethod
+    def ask(
+        cls,
+        *,
+        by: AgentCaller,
+        now: datetime,
+        unique_id: str,
+        question: Question,
+        sealed: bool,
+        message: str,
+        decision: Decision,
+        priority: int,
+        context: str | None = None,
+        ui_schema: dict[str, Any] | None = None,
+        labels: dict[str, str] | None = None,
+        run_id: str | None = None,
+        run_step_id: str | None = None,
+        run_user: UUID | None = None,
+        expires_at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Self:
+        """A new request. Raises `Invalid` for a deadline that has passed already."""
+        if expires_at is not None and expires_at <= now:
+            raise Invalid(
+                [FieldError("expires_at", f"must be in the future; {instant(expires_at)} has passed")]
+            )
+        schema = question.response_schema
+        return cls._create(
+            cls.Requested,
+            id=request_id(by.id, unique_id),
+            timestamp=now,
+            actor=by.actor,
+            unique_id=unique_id,
+            agent_id=by.id,
+            request_type=question.request_type,
+            run_id=run_id,
+            run_step_id=run_step_id,
+            run_user=run_user,
+            secret=question.secret,
+            sealed=sealed,
+            priority=priority,
+            expires_at=expires_at,
+            assignment=decision.as_fact(),
+            plan=_plan(now, expires_at),
+            message=message,
+            context=context,
+            response_schema=None if schema is None else dict(schema),
+            ui_schema=ui_schema,
+            options=None if question.options is None else list(question.options),
+            labels=labels,
+            metadata=metadata,
+        )
+
+    def asks_the_same(self, other: Request) -> bool:
+        """Whether a repeat under the same `unique_id` is the same request: equal in what the person would see."""
+        return _asked_content(self.asked) == _asked_content(other.asked)
+
+    @property
+    def question(self) -> Question:
+        """What an answer is read against."""
+        asked = self.asked
+        return Question(
+            request_type=asked.request_type,
+            response_schema=asked.response_schema,
+            options=None if asked.options is None else tuple(asked.options),
+            labels=Labels(**(asked.labels or {})),
+            secret=asked.secret,
+        )
+
+    # -- who may do what
+
+    @property
+    def is_open(self) -> bool:
+        return self.status is Status.REQUESTED
+
+    def may_read(self, caller: Caller) -> bool:
+        if isinstance(caller, AgentCaller):
+            return self._is_own(caller)
+        return (
+            caller.sees_everything
+            or caller.id in (self.assigned_to, self.asked.run_user)
+            or caller.id in self.past_assignees
+            or self.asked.agent_id in caller.owns
+        )
+
+    def check_may_read(self, caller: Caller) -> None:
+        """Raises `NotFound` to other agents, `NotAllowed` to people who have no part in the request."""
+        if not self.may_read(caller):
+            raise self._unseen(caller)
+
+    def may_answer(self, caller: Caller) -> bool:
+        if isinstance(caller, AgentCaller) or not caller.may_act:
+            return False
+        return caller.administers or caller.id == self.assigned_to
+
+    def _is_own(self, caller: AgentCaller) -> bool:
+        """A key bound to a run user sees only the requests made in that person's name."""
+        return caller.id == self.asked.agent_id and caller.run_user in (None, self.asked.run_user)
+
+    def _unseen(self, caller: Caller) -> NotFound | NotAllowed:
+        if isinstance(caller, AgentCaller):
+            return NotFound(f"there is no request {self.id} of this agent")
+        return NotAllowed(f"you have no part in request {self.id}; an administrator can reassign it to you")
+
+    # -- answering
+
+    def respond(
+        self,
+        read: Callable[[Question], Answer],
+        *,
+        by: Caller,
+        via: Via,
+        now: datetime,
+        earlier: Answer | None = None,
+        keep_sealed_for: timedelta = timedelta(hours=24),
+    ) -> Answer | None:
+        """Accept the first answer, as `read` finds it for this question.
+
+        Returns the answer, or None when the same person already gave the same one (a double click, a lost
+        response): nothing new then. `earlier` is the answer given before, where it is sealed and still there.
+        A sealed answer is returned for the vault and kept out of the event.
+
+        Raises `NotEligible`, `AlreadyClosed`, or `Invalid` from `read`.
+        """
+        self._lapse(now)
+        if not self.may_answer(by):
+            self._refuse_answer(by, via, now, "not eligible")
+            raise NotEligible(self._who_may_answer(by))
+        if not self.is_open:
+            if self._is_repeat(read, by, earlier):
+                return None
+            self._refuse_answer(by, via, now, "closed")
+            raise self._closed("answer")
+        answer = read(self.question)
+        sealed = self.asked.sealed
+        self.trigger_event(
+            self.Responded,
+            timestamp=now,
+            actor=by.actor,
+            via=str(via),
+            outcome="answered" if sealed else answer.outcome,
+            sealed=sealed,
+            sealed_until=now + keep_sealed_for if sealed else None,
+            text=None if sealed else answer.text,
+            data=None if sealed else answer.data,
+        )
+        return answer
+
+    @property
+    def answer(self) -> Answer | None:
+        """The accepted answer, where it is not sealed and not erased."""
+        closing = self.closing
+        if not isinstance(closing, self.Responded) or closing.sealed or self.erased:
+            return None
+        return Answer(outcome=closing.outcome, text=closing.text, data=closing.data)
+
+    def _is_repeat(self, read: Callable[[Question], Answer], by: Caller, earlier: Answer | None) -> bool:
+        given = self.answer or earlier
+        if given is None or self.closing is None or self.closing.actor != by.actor:
+            return False
+        try:
+            return same_answer(read(self.question), given)
+        except Invalid:
+            return False
+
+    def _refuse_answer(
+        self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "closed"]
+    ) -> None:
+        if (by.actor, why) not in self.refused:
+            self.trigger_event(self.AnswerRefused, timestamp=now, actor=by.actor, via=str(via), why=why)
+
+    def _who_may_answer(self, by: Caller) -> str:
+        if isinstance(by, AgentCaller):
+            return "an agent can never answer a request; a person must"
+        if not by.may_act:
+            return "an auditor reads everything and changes nothing"
+        return "only the person it is assigned to, or an administrator, may answer this request"
+
+    # -- ending without an answer
+
+    def cancel(self, *, by: Caller, now: datetime, reason: str | None = None) -> None:
+        """Withdraw the request. Raises `NotFound`, `NotAllowed` or `AlreadyClosed`; a repeat does nothing."""
+        self._lapse(now)
+        if isinstance(by, AgentCaller):
+            if not self._is_own(by):
+                raise self._unseen(by)
+        elif not (by.may_act and (by.administers or by.id == self.assigned_to)):
+            raise NotAllowed("only the agent that asked, the person asked, or an administrator may cancel")
+        if self.status is Status.CANCELLED and self.closing is not None and self.closing.actor == by.actor:
+            return
+        self._check_open("cancel")
+        self.trigger_event(self.Cancelled, timestamp=now, actor=by.actor, reason=reason)
+
+    def expire(self, *, now: datetime) -> None:
+        """Carry out the deadline. Nothing happens to a closed request, or before its time."""
+        self._lapse(now)
+
+    def _lapse(self, now: datetime) -> None:
+        deadline = self.asked.expires_at
+        if self.is_open and deadline is not None and now >= deadline:
+            self.trigger_event(self.Expired, timestamp=now, actor=SYSTEM)
+
+    # -- moving
+
+    def reassign(self, *, to: UUID, by: Caller, now: datetime, note: str | None = None) -> None:
+        """An administrator hands the request to a person. Raises `NotAllowed` or `AlreadyClosed`."""
+        self._lapse(now)
+        if not (isinstance(by, PersonCaller) and by.administers):
+            raise NotAllowed("only an administrator may reassign a request")
+        self._check_open("reassign")
+        if to == self.assigned_to:
+            return
+        self.trigger_event(
+            self.Reassigned,
+            timestamp=now,
+            actor=by.actor,
+            cause="reassigned",
+            from_user=self.assigned_to,
+            from_list=self.assigned_list,
+            to_user=to,
+            to_list=None,
+            step=None,
+            assignment=by_command(to).as_fact(),
+            note=note,
+        )
+
+    # -- sealed answers
+
+    def collect(self, receipt: str, *, by: Caller, now: datetime) -> None:
+        """Bind the sealed answer to the agent's receipt (SHA-256, hex); the same receipt may come again.
+
+        Raises `NotFound` or `NotAllowed` to anybody but the owning agent, `NotAnswered` while open, `Conflict`
+        where there is no sealed answer, `Gone` for another receipt or too late.
+        """
+        closing = self._sealed_answer_of(by)
+        if self.acknowledged:
+            raise Gone("the answer was collected and acknowledged; it is no longer kept")
+        if self.collected is not None:
+            if self.collected.receipt != receipt:
+                at = instant(self.collected.timestamp)
+                raise Gone(f"the answer was collected at {at} with another receipt")
+            if now >= self.collected.timestamp + RECEIPT_LIFETIME:
+                raise Gone("the answer was collected more than 60 s ago; it is no longer kept")
+            return
+        if closing.sealed_until is not None and now >= closing.sealed_until:
+            raise Gone(f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept")
+        self.trigger_event(self.Collected, timestamp=now, actor=by.actor, receipt=receipt)
+
+    def acknowledge(self, receipt: str, *, by: Caller, now: datetime) -> None:
+        """The agent has the answer safe. Raises as `collect` does; a repeat does nothing."""
+        self._sealed_answer_of(by)
+        if self.collected is None:
+            raise Conflict("nothing was collected yet: collect the answer with this receipt first")
+        if self.collected.receipt != receipt:
+            raise Gone("the answer was collected with another receipt")
+        if not self.acknowledged:
+            self.trigger_event(self.Acknowledged, timestamp=now, actor=by.actor)
+
+    def _sealed_answer_of(self, by: Caller) -> Responded:
+        if not isinstance(by, AgentCaller):
+            raise NotAllowed("only the agent that asked may collect the answer")
+        if not self._is_own(by):
+            raise self._unseen(by)
+        closing = self.closing
+        if closing is None:
+            raise NotAnswered("the request is not answered yet: wait for it, then collect")
+        if not isinstance(closing, self.Responded):
+            raise self._closed("collect")
+        if not closing.sealed:
+            raise Conflict("the answer is not sealed: read it from the request itself")
+        return closing
+
+    def erase(self, *, by: Caller, now: datetime) -> None:
+        """Have the content made unreadable. Raises `NotAllowed`, or `Conflict` while the request is open."""
+        if not (isinstance(by, PersonCaller) and by.administers):
+            raise NotAllowed("only an administrator may erase content")
+        if self.is_open:
+            raise Conflict("the request is still open: cancel it first, then erase its content")
+        if not self.erased:
+            self.trigger_event(self.ContentErased, timestamp=now, actor=by.actor)
+
+    # -- refusals
+
+    def _check_open(self, wanted: str) -> None:
+        if not self.is_open:
+            raise self._closed(wanted)
+
+    def _closed(self, wanted: str) -> AlreadyClosed:
+        assert self.closing is not None
+        at = self.closing.timestamp
+        ended = {
+            Status.RESPONDED: "answered",
+            Status.CANCELLED: "cancelled",
+            Status.EXPIRED: "expired by its deadline",
+        }[self.status]
+        return AlreadyClosed(
+            f"cannot {wanted}: the request was {ended} at {instant(at)}",
+            status=str(self.status),
+            by=self.closing.actor,
+            at=at,
+        )
+
+
+def rebuild(events: Iterable[RecordedEvent]) -> Any:
+    """The aggregate that these events, in order, make; None for no events."""
+    aggregate: Any = None
+    for event in events:
+        aggregate = event.mutate(aggregate)
+    return aggregate
+
+
+def instant(at: datetime) -> str:
+    """RFC 3339 in UTC with `Z`, to the millisecond."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return UUID(text) if text else None
+
+
+def _plan(now: datetime, expires_at: datetime | None) -> list[dict[str, Any]]:
+    plan = [{"step": "show", "at": instant(now), "what": "shown in the inbox"}]
+    if expires_at is not None:
+        plan.append({"step": "expire", "at": instant(expires_at), "what": "expires unless it was answered"})
+    return plan
+
+
+def _asked_content(asked: Request.Requested) -> str:
+    """Equal text for equal JSON: unlike Python's `==` it keeps `true` and `1` apart."""
+    return json.dumps(
+        [
+            asked.message,
+            asked.context,
+            asked.request_type,
+            asked.response_schema,
+            asked.options,
+            asked.labels,
+            asked.secret,
+        ],
+        sort_keys=True,
+        ensure_ascii=False,
+    )
+
