@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -226,10 +227,10 @@ class Requests:
 
         Raises `NotFound`, or `AmbiguousId` listing the agents.
         """
-        try:
-            return UUID(id_or_unique_id) if len(id_or_unique_id) == 36 else await self._named(id_or_unique_id, by)
-        except ValueError:
-            return await self._named(id_or_unique_id, by)
+        id = _canonical_uuid(id_or_unique_id)
+        if id is not None and id.version == 5:  # requests have version 5; `_load` tries the other meaning on a miss
+            return id
+        return await self._named(id_or_unique_id, by)
 
     async def find_called(self, unique_id: str, by: Caller, agent: str | None = None) -> UUID:
         """The request called `unique_id`, of the named agent where one is named. Raises as `find` does."""
@@ -254,14 +255,14 @@ class Requests:
 
     async def get(self, id: UUID, by: Caller) -> Request:
         """The request. Raises `NotFound` or `NotAllowed`."""
-        request = await self._load(id)
+        request = await self._load(id, by)
         request.check_may_read(by)
         return request
 
     async def history(self, id: UUID, by: Caller) -> tuple[Request, list[tuple[int, RecordedEvent]]]:
         """The request and all its events, each with its position. Raises `NotFound` or `NotAllowed`."""
         request = await self.get(id, by)
-        return request, await self._store.history(id)
+        return request, await self._store.history(request.id)
 
     async def wait(self, id: UUID, by: Caller, seconds: float) -> Request:
         """The request as soon as it is closed, or as it stands when the time is up. Changes nothing.
@@ -272,13 +273,17 @@ class Requests:
             request = await self.get(id, by)
             if not request.is_open or seconds <= 0:
                 return request
+            if request.id != id:
+                return await self.wait(request.id, by, seconds)
             # Only the id is held while waiting: ten thousand waits must not hold ten thousand messages.
             del request
             await asyncio.wait((closed,), timeout=seconds)
         return await self.get(id, by)
 
-    async def _load(self, id: UUID) -> Request:
+    async def _load(self, id: UUID, by: Caller) -> Request:
         request = await self._store.request(id)
+        if request is None:  # no such id: then the text is a `unique_id` that looks like one
+            request = await self._store.request(await self._named(str(id), by))
         if request is None:
             raise NotFound(f"there is no request {id}")
         return request
@@ -304,7 +309,7 @@ class Requests:
         async def decide(request: Request, now: datetime) -> Answer | None:
             earlier = None
             if request.asked.sealed and not request.is_open:
-                earlier = await self._store.sealed_answer(id)
+                earlier = await self._store.sealed_answer(request.id)
             return request.respond(
                 read, by=by, via=via, now=now, earlier=earlier, keep_sealed_for=self._keep_sealed_for
             )
@@ -312,7 +317,7 @@ class Requests:
         def sealed(request: Request, answer: Answer | None) -> Answer | None:
             return answer if request.asked.sealed else None
 
-        return (await self._change(id, decide, sealed))[0]
+        return (await self._change(id, by, decide, sealed))[0]
 
     async def cancel(self, id: UUID, by: Caller, reason: str | None) -> Request:
         """Withdraw the request. Raises `NotFound`, `NotAllowed` or `AlreadyClosed`."""
@@ -321,7 +326,7 @@ class Requests:
         async def decide(request: Request, now: datetime) -> None:
             request.cancel(by=by, now=now, reason=reason)
 
-        return (await self._change(id, decide))[0]
+        return (await self._change(id, by, decide))[0]
 
     async def reassign(self, id: UUID, to: str, by: Caller, note: str | None) -> Request:
         """Hand the request to a person. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`."""
@@ -333,15 +338,19 @@ class Requests:
         async def decide(request: Request, now: datetime) -> None:
             request.reassign(to=user_id, by=by, now=now, note=note)
 
-        return (await self._change(id, decide))[0]
+        return (await self._change(id, by, decide))[0]
 
-    async def expire(self, id: UUID, now: datetime) -> None:
-        """Carry out a deadline that has come by the database's time `now`."""
+    async def expire_all(self, ids: list[UUID], now: datetime) -> None:
+        """Carry out deadlines that have come by the database's time `now`, many at a time."""
+        await asyncio.gather(*(self._expire(id, now) for id in ids))
 
-        async def decide(request: Request, later: datetime) -> None:
-            request.expire(now=max(now, later))
-
-        await self._change(id, decide)
+    async def _expire(self, id: UUID, now: datetime) -> None:
+        request = await self._store.request(id)
+        if request is not None:
+            request.expire(now=now)
+            # Losing this race means that somebody else closed the request, which is as good.
+            with suppress(VersionConflict):
+                await self._store.save(request)
 
     # -- sealed answers
 
@@ -353,11 +362,11 @@ class Requests:
         hashed = _hash_receipt(receipt)
 
         async def decide(request: Request, now: datetime) -> Answer | None:
-            answer = await self._store.sealed_answer(id) if not request.is_open else None
+            answer = await self._store.sealed_answer(request.id) if not request.is_open else None
             request.collect(hashed, by=by, now=now)
             return answer
 
-        request, answer = await self._change(id, decide)
+        request, answer = await self._change(id, by, decide)
         if answer is None:
             raise NotFound("the answer is no longer kept")
         return request, answer
@@ -369,7 +378,7 @@ class Requests:
         async def decide(request: Request, now: datetime) -> None:
             request.acknowledge(hashed, by=by, now=now)
 
-        return (await self._change(id, decide))[0]
+        return (await self._change(id, by, decide))[0]
 
     async def erase(self, id: UUID, by: Caller) -> Request:
         """Make the content unreadable for good. Raises `NotFound`, `NotAllowed` or `Conflict`."""
@@ -377,53 +386,59 @@ class Requests:
         async def decide(request: Request, now: datetime) -> None:
             request.erase(by=by, now=now)
 
-        return (await self._change(id, decide))[0]
+        return (await self._change(id, by, decide))[0]
 
     # -- load, decide, save
 
     async def _change(
         self,
         id: UUID,
-        decide: Callable[[Request, datetime], Any],
-        sealed: Callable[[Request, Any], Answer | None] = lambda request, result: None,
-    ) -> tuple[Request, Any]:
+        by: Caller,
+        decide: Callable[[Request, datetime], Awaitable[T]],
+        sealed: Callable[[Request, T], Answer | None] = lambda request, result: None,
+    ) -> tuple[Request, T]:
         """Load, decide, save; again from the start when somebody else was first.
 
         What a refusal found out on its way (a lapse, a refused attempt) is saved before it is passed on.
         """
         latest: datetime | None = None
         for _ in range(_ATTEMPTS):
-            request = await self._load(id)
+            request = await self._load(id, by)
             now = self._clock.now() if latest is None else max(latest, self._clock.now())
-            refusal: Refusal | None = None
-            result: Any = None
             try:
-                result = await decide(request, now)
-            except Refusal as refused:
-                refusal = refused
-            try:
+                try:
+                    result = await decide(request, now)
+                except Refusal:
+                    await self._store.save(request)
+                    raise
                 await self._store.save(
                     request,
-                    # A closing event written by a person must beat the deadline; Expired must not.
-                    before=request.asked.expires_at if _beats_deadline(request) else None,
-                    sealed_answer=None if refusal else sealed(request, result),
+                    before=request.asked.expires_at if _must_beat_deadline(request) else None,
+                    sealed_answer=sealed(request, result),
                 )
             except VersionConflict:
                 continue
             except DeadlinePassed as passed:
                 latest = passed.now
                 continue
-            if refusal is not None:
-                raise refusal
             return request, result
         raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
 
 
-def _beats_deadline(request: Request) -> bool:
-    pending = request.pending_events
+def _must_beat_deadline(request: Request) -> bool:
+    """Whether what is about to be written is allowed only before the request's deadline."""
     return any(
-        isinstance(event, (Request.Responded, Request.Cancelled, Request.Reassigned)) for event in pending
-    ) and not any(isinstance(event, Request.Expired) for event in pending)
+        isinstance(event, (Request.Responded, Request.Cancelled, Request.Reassigned))
+        for event in request.pending_events
+    )
+
+
+def _canonical_uuid(text: str) -> UUID | None:
+    try:
+        id = UUID(text)
+    except ValueError:
+        return None
+    return id if str(id) == text else None
 
 
 def _hash_receipt(receipt: str) -> str:
