@@ -1,8 +1,8 @@
 """What can be stored: JSON values whose text every store keeps exactly.
 
-PostgreSQL refuses NUL in `text` and `jsonb`, and a lone surrogate has no UTF-8 form. Such text is refused rather
-than cleaned: cleaning would change what somebody sent. The six characters backslash, `u`, `0000` typed out are
-ordinary text and stay as they are. All walks are iterative, so a deeply nested value costs memory, never the stack.
+PostgreSQL refuses NUL in `text` and `jsonb`, and a lone surrogate has no UTF-8 form. Such text is refused
+rather than cleaned: cleaning would change what somebody sent. The six characters backslash, `u`, `0000` typed
+out are ordinary text and stay as they are. All walks are iterative: deep nesting costs memory, never the stack.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 from typing import Any, cast
+from unicodedata import category
 
 from domain.errors import FieldError
 
@@ -23,10 +24,10 @@ _DECIMAL_DIGITS_PER_BIT = 0.30103
 
 
 def text_errors(value: Any, path: str = "") -> list[FieldError]:
-    """Name every place in a JSON value that cannot be stored, at most `MAX_ERRORS` of them, in document order.
+    """Name every place in a JSON value that cannot be stored, in document order, at most `MAX_ERRORS`.
 
-    `path` is where the value stands ("message", "data"); below it, members and positions are joined with "/". A
-    refused member name is shown with its unstorable characters escaped, so the errors themselves can be sent.
+    `path` is where the value stands ("message", "data"); below it, members and positions are joined with "/".
+    A refused member name is shown with its unstorable characters escaped, so that the errors can be sent.
     """
     errors: list[FieldError] = []
     for at, message in _faults(value, path):
@@ -38,7 +39,7 @@ def text_errors(value: Any, path: str = "") -> list[FieldError]:
 
 def is_blank(text: str) -> bool:
     """Whether nothing can be seen in `text`: white space, controls and invisible format characters only."""
-    return not any(character.isprintable() and not character.isspace() for character in text)
+    return all(character.isspace() or category(character) in ("Cc", "Cf") for character in text)
 
 
 def join_path(path: str, *steps: str | int) -> str:
@@ -152,6 +153,6 @@ def _children(value: Any) -> Iterator[Any]:
 
 def _scalar_size(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 10_000:
-        # Writing out so many digits is slow, and refused by Python beyond a limit; an estimate is enough here.
+        # Python refuses to write out very many digits; an estimate is enough here.
         return int(value.bit_length() * _DECIMAL_DIGITS_PER_BIT) + 2
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))

@@ -47,6 +47,8 @@ CREATE TABLE due_steps (
     PRIMARY KEY (request_id, step)
 );
 CREATE INDEX due_steps_due_at_idx ON due_steps (due_at);
+CREATE INDEX due_steps_waiting_idx ON due_steps (due_at) WHERE leased_until IS NULL;
+CREATE INDEX due_steps_leased_idx ON due_steps (leased_until) WHERE leased_until IS NOT NULL;
 
 CREATE TABLE users (
     id uuid PRIMARY KEY,

@@ -1,25 +1,20 @@
-"""What the embedded Postgres keeps on disk, and the processes an earlier run may have left on it.
+"""What the embedded Postgres keeps on disk, and its socket folder.
 
 In Handraise's data folder: `postgres` (the cluster), `postgres.password`, `postgres.lock` (held while a
 server of ours runs), `postgres.socket` (where the socket folder is) and `postgres.log`.
 """
 
-import asyncio
-import contextlib
 import errno
 import fcntl
 import os
 import re
 import secrets
 import shutil
-import signal
 import stat
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import structlog
 
 from interfaces.postgres.embedded_programs import MAJOR_VERSION, Account, EmbeddedPostgresError
@@ -31,82 +26,6 @@ _LONGEST_SOCKET_FOLDER = 80
 _SOCKET_PREFIX = "handraise-"
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+-]+")
 _LOG_LIMIT = 10 * 1024 * 1024
-
-
-class DataFolderInUse(EmbeddedPostgresError):
-    """Another server of ours holds the data folder."""
-
-    def __init__(self, data_dir: Path, pid: int | None) -> None:
-        self.data_dir, self.pid = data_dir, pid
-        holder = f"process {pid}" if pid else "another process"
-        super().__init__(
-            f"The data folder {data_dir} is in use by {holder}. Stop that one first, or use another data folder."
-        )
-
-
-class DataFolderUnusable(EmbeddedPostgresError):
-    """The data folder, or a file in it, cannot be made, read or written."""
-
-    def __init__(self, data_dir: Path, reason: str) -> None:
-        self.data_dir = data_dir
-        super().__init__(
-            f"The data folder {data_dir} cannot be used: {reason}. Check its owner, permissions and free space."
-        )
-
-
-class WrongServerVersion(EmbeddedPostgresError):
-    """The database folder was written by another major version of PostgreSQL."""
-
-    def __init__(self, cluster: Path, found: str) -> None:
-        self.cluster, self.found = cluster, found
-        super().__init__(
-            f"{cluster} was written by PostgreSQL {found}, this Handraise runs PostgreSQL {MAJOR_VERSION}. Use the "
-            f"Handraise version that made it to dump it (pg_dump), then restore into a new data folder."
-        )
-
-
-class NotACluster(EmbeddedPostgresError):
-    """The database folder holds something that is no PostgreSQL cluster."""
-
-    def __init__(self, cluster: Path) -> None:
-        self.cluster = cluster
-        super().__init__(
-            f"{cluster} is not empty and holds no PostgreSQL cluster (no PG_VERSION file). Move it away to start "
-            "with an empty database, or restore it from a backup."
-        )
-
-
-class PasswordMissing(EmbeddedPostgresError):
-    """There is a cluster but no file with its password."""
-
-    def __init__(self, file: Path, cluster: Path) -> None:
-        self.file, self.cluster = file, cluster
-        super().__init__(
-            f"{cluster} exists, but the file with its password, {file}, is missing or empty. Restore both from "
-            "the same backup."
-        )
-
-
-class NoSocketFolder(EmbeddedPostgresError):
-    """There is no safe folder with a short path for the server's socket."""
-
-    def __init__(self, tried: list[Path]) -> None:
-        self.tried = tried
-        super().__init__(
-            f"No folder for the database socket: none of {', '.join(map(str, tried))} is writable, safe from "
-            f"other users and short enough. Set TMPDIR to a folder of yours of at most 50 bytes."
-        )
-
-
-class OldServerStays(EmbeddedPostgresError):
-    """Processes of an earlier Postgres on the same cluster could not be ended."""
-
-    def __init__(self, cluster: Path, pids: list[int]) -> None:
-        self.cluster, self.pids = cluster, pids
-        super().__init__(
-            f"An earlier Postgres still uses {cluster} and does not end: process {', '.join(map(str, pids))}. "
-            "End it, then start again."
-        )
 
 
 class DataFolder:
@@ -152,21 +71,6 @@ class DataFolder:
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
-
-    def held(self) -> bool:
-        """Whether anyone holds the folder right now."""
-        try:
-            lock = os.open(self._lock_file, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        else:
-            return False
-        finally:
-            os.close(lock)
 
     def has_cluster(self) -> bool:
         """Whether there is a cluster to start. Raises NotACluster, WrongServerVersion."""
@@ -380,7 +284,9 @@ async def end_old_servers(cluster: Path, account: Account) -> None:
         left = await asyncio.to_thread(server_processes, cluster, account)
         if not left:
             break
-        logger.warning("postgres processes of an earlier run are left", pids=[process.pid for process in left])
+        logger.warning(
+            "postgres processes of an earlier run are left", pids=[process.pid for process in left]
+        )
         _tell(left, recorded_postmaster(cluster), forced)
         deadline = asyncio.get_running_loop().time() + seconds
         while left and asyncio.get_running_loop().time() < deadline:

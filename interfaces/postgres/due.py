@@ -1,0 +1,58 @@
+"""Due times, kept in step with the log, leased to one replica at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from application.deadlines import SHRED
+from application.ports import DueStep
+from interfaces.postgres.clock import DatabaseClock
+
+LEASE_SECONDS = 30
+
+
+class PostgresDueSteps:
+    """The `due_steps` table. The database's clock decides what is due."""
+
+    def __init__(self, pool: AsyncConnectionPool[psycopg.AsyncConnection], clock: DatabaseClock) -> None:
+        self._pool = pool
+        self._now = clock.sql
+
+    async def lease(self, limit: int) -> tuple[datetime, Sequence[DueStep]]:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(
+                f"WITH time AS MATERIALIZED (SELECT {self._now} AS now),"  # noqa: S608  our own expression
+                " due AS (SELECT request_id, step FROM due_steps, time WHERE due_at <= time.now"
+                "  AND (leased_until IS NULL OR leased_until <= time.now)"
+                "  ORDER BY due_at LIMIT %s FOR UPDATE OF due_steps SKIP LOCKED),"
+                " leased AS (UPDATE due_steps SET leased_until = time.now + make_interval(secs => %s)"
+                "  FROM due, time WHERE due_steps.request_id = due.request_id AND due_steps.step = due.step"
+                "  RETURNING due_steps.request_id, due_steps.step, due_steps.due_at)"
+                " SELECT time.now, leased.* FROM time LEFT JOIN leased ON true ORDER BY leased.due_at",
+                (limit, LEASE_SECONDS),
+            )
+            rows = await cursor.fetchall()
+        return rows[0][0], [DueStep(*row[1:]) for row in rows if row[1] is not None]
+
+    async def next_due(self) -> tuple[datetime, datetime | None]:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(
+                f"SELECT {self._now}, least("  # noqa: S608  our own expression
+                "(SELECT min(due_at) FROM due_steps WHERE leased_until IS NULL),"
+                " (SELECT min(leased_until) FROM due_steps WHERE leased_until IS NOT NULL))"
+            )
+            row = await cursor.fetchone()
+        assert row is not None
+        return row[0], row[1]
+
+    async def shred(self, ids: Sequence[UUID]) -> None:
+        async with self._pool.connection() as connection, connection.transaction():
+            await connection.execute("DELETE FROM sealed_answers WHERE request_id = ANY(%s)", (list(ids),))
+            await connection.execute(
+                "DELETE FROM due_steps WHERE request_id = ANY(%s) AND step = %s", (list(ids), SHRED)
+            )

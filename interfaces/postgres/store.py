@@ -1,0 +1,188 @@
+"""The event store of the use cases: loads aggregates many at a time, saves them through the writer."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+from eventsourcing.persistence import StoredEvent
+from psycopg import errors
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from application.ports import Aggregate
+from domain.answers import Answer
+from domain.directory import AccessKey
+from domain.errors import Unavailable
+from domain.recorded import RecordedEvent
+from domain.request import Request, rebuild
+from interfaces.postgres.coalescing import Coalescer
+from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, Change, changes
+from interfaces.postgres.sealing import MasterKey, SealingMapper, new_data_key, open_bytes, seal_bytes
+from interfaces.postgres.writer import Writer
+
+_REMEMBERED_KEYS = 20_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    position: int
+    stored: StoredEvent
+    wrapped_key: bytes | None
+
+
+class PostgresEventStore:
+    """Implements `application.ports.EventStore`."""
+
+    def __init__(
+        self, pool: AsyncConnectionPool[psycopg.AsyncConnection], writer: Writer, master_key: MasterKey
+    ) -> None:
+        self._pool = pool
+        self._writer = writer
+        self._master_key = master_key
+        self._mapper = SealingMapper()
+        self._streams: Coalescer[UUID, list[_Row]] = Coalescer(self._fetch_streams)
+        # Keys of aggregates loaded for a change; needed again to seal the events of that change.
+        self._data_keys: OrderedDict[UUID, bytes | None] = OrderedDict()
+
+    # -- loading
+
+    async def request(self, id: UUID) -> Request | None:
+        rows = await self._rows(id)
+        aggregate = rebuild(event for _, event in self._open(rows))
+        if not isinstance(aggregate, Request):
+            return None
+        aggregate.position = rows[-1].position
+        return aggregate
+
+    async def history(self, id: UUID) -> list[tuple[int, RecordedEvent]]:
+        return self._open(await self._rows(id))
+
+    async def access_key(self, id: UUID) -> AccessKey | None:
+        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        return aggregate if isinstance(aggregate, AccessKey) else None
+
+    async def head(self) -> int:
+        async def read(connection: psycopg.AsyncConnection) -> int:
+            cursor = await connection.execute("SELECT max(position) FROM event_chain")
+            row = await cursor.fetchone()
+            assert row is not None
+            return row[0]
+
+        return await reading(self._pool, read)
+
+    async def sealed_answer(self, id: UUID) -> Answer | None:
+        async def read(connection: psycopg.AsyncConnection) -> Any:
+            cursor = await connection.execute(
+                "SELECT wrapped_key, ciphertext FROM sealed_answers WHERE request_id = %s", (id,), binary=True
+            )
+            return await cursor.fetchone()
+
+        row = await reading(self._pool, read)
+        if row is None:
+            return None
+        key = self._master_key.unwrap(row[0], id.bytes)
+        return Answer(**json.loads(open_bytes(key, row[1], id.bytes)))
+
+    async def _rows(self, id: UUID) -> list[_Row]:
+        return await self._streams.get(id) or []
+
+    async def _fetch_streams(self, ids: Sequence[UUID]) -> Mapping[UUID, list[_Row]]:
+        async def read(connection: psycopg.AsyncConnection) -> list[Any]:
+            cursor = await connection.execute(
+                "SELECT e.originator_id, e.originator_version, e.topic, e.state, e.notification_id, k.wrapped"
+                " FROM handraise_events e LEFT JOIN data_keys k ON k.aggregate_id = e.originator_id"
+                " WHERE e.originator_id = ANY(%s) ORDER BY e.originator_id, e.originator_version",
+                (list(ids),),
+                binary=True,
+                prepare=True,
+            )
+            return await cursor.fetchall()
+
+        streams: dict[UUID, list[_Row]] = {}
+        for id, version, topic, state, position, wrapped in await reading(self._pool, read):
+            row = _Row(position, StoredEvent(id, version, topic, state), wrapped)
+            streams.setdefault(id, []).append(row)
+        return streams
+
+    def _open(self, rows: Sequence[_Row]) -> list[tuple[int, RecordedEvent]]:
+        if not rows:
+            return []
+        id = rows[0].stored.originator_id
+        assert isinstance(id, UUID)
+        wrapped = rows[0].wrapped_key
+        key = None if wrapped is None else self._master_key.unwrap(wrapped, id.bytes)
+        self._remember(id, key)
+        return [(row.position, self._mapper.open(row.stored, key)) for row in rows]
+
+    # -- saving
+
+    async def save(
+        self, *aggregates: Aggregate, before: datetime | None = None, sealed_answer: Answer | None = None
+    ) -> int:
+        stored: list[StoredEvent] = []
+        rows: list[Change] = []
+        for aggregate in aggregates:
+            for event in aggregate.collect_events():
+                assert isinstance(event, RecordedEvent)
+                stored.append(self._mapper.seal(event, self._key_for(event, rows)))
+                rows.extend(changes(event))
+        if not stored:
+            return max((a.position for a in aggregates if isinstance(a, Request)), default=0)
+        if sealed_answer is not None:
+            rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
+        position = await self._writer.append(stored, rows, before)
+        for aggregate in aggregates:
+            if isinstance(aggregate, Request):
+                aggregate.position = position
+        return position
+
+    def _key_for(self, event: RecordedEvent, rows: list[Change]) -> bytes | None:
+        """The data key to seal this event with; a new one, with its row, for a first event with content."""
+        if not event.CONTENT:
+            return None
+        id = event.originator_id
+        if event.originator_version == 1:
+            key = new_data_key()
+            self._remember(id, key)
+            rows.append((ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))))
+            return key
+        return self._data_keys[id]
+
+    def _remember(self, id: UUID, key: bytes | None) -> None:
+        self._data_keys[id] = key
+        self._data_keys.move_to_end(id)
+        if len(self._data_keys) > _REMEMBERED_KEYS:
+            self._data_keys.popitem(last=False)
+
+    def _seal_answer(self, id: UUID, answer: Answer) -> Change:
+        key = new_data_key()
+        plain = json.dumps(
+            {"outcome": answer.outcome, "text": answer.text, "data": answer.data}, ensure_ascii=False
+        ).encode()
+        return ADD_SEALED_ANSWER, (id, self._master_key.wrap(key, id.bytes), seal_bytes(key, plain, id.bytes))
+
+
+async def reading(
+    pool: AsyncConnectionPool[psycopg.AsyncConnection],
+    read: Callable[[psycopg.AsyncConnection], Awaitable[T]],
+) -> T:
+    """Run a query that changes nothing; once more on a fresh connection when the first turns out to be dead.
+
+    Raises `Unavailable` while the database cannot be reached.
+    """
+    for last in (False, True):
+        try:
+            async with pool.connection() as connection:
+                return await read(connection)
+        except (errors.OperationalError, PoolTimeout) as error:
+            if last:
+                raise Unavailable("the database cannot be reached just now") from error
+    raise AssertionError

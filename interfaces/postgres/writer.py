@@ -1,0 +1,407 @@
+"""The only thing that appends to the log: one writer a replica, many commands a transaction (group commit).
+
+A queue is drained into one transaction that takes the append lock, looks at the head, the time and the present
+versions, refuses the groups that do not fit one by one, and inserts the rest with their links of the chain and
+their inline rows. One NOTIFY serialises commits across the database anyway, so batching is what makes it fast.
+Positions have no gaps and stand in commit order, because they are given while the lock is held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import psycopg
+import structlog
+from eventsourcing.persistence import StoredEvent
+from psycopg import errors
+
+from application.ports import DeadlinePassed, VersionConflict
+from domain.errors import AlreadyExists, Unavailable
+from interfaces.postgres.chain import link
+from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.inline import Bulk, Change
+
+APPEND_LOCK = 0x68616E6472_02
+CHANNEL = "handraise"
+
+_BATCH_GROUPS = 256
+_BATCH_BYTES = 8 * 1024 * 1024
+_RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event that is in the log, without what it says."""
+
+    position: int
+    originator_id: UUID
+    version: int
+    topic: str
+
+
+@dataclass(slots=True)
+class Group:
+    """Events that are written together or not at all, with the inline rows that belong to them."""
+
+    events: Sequence[StoredEvent]
+    changes: Sequence[Change]
+    before: datetime | None
+    result: asyncio.Future[int]
+    positions: list[int] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(len(event.state) for event in self.events)
+
+    def settle(self, outcome: int | Exception) -> None:
+        """Tell the command; one whose caller went away is told in vain, and that is fine."""
+        if self.result.done():
+            return
+        if isinstance(outcome, int):
+            self.result.set_result(outcome)
+        else:
+            self.result.set_exception(outcome)
+
+
+class Writer:
+    """Appends groups of events. `connected` is False while it cannot."""
+
+    def __init__(
+        self,
+        conninfo: str,
+        clock: DatabaseClock,
+        *,
+        on_committed: Callable[[Sequence[Recorded]], None],
+        queue_size: int = 10_000,
+    ) -> None:
+        self._conninfo = conninfo
+        self._clock = clock
+        self._on_committed = on_committed
+        self._queue: deque[Group] = deque()
+        self._queue_size = queue_size
+        self._filled = asyncio.Event()
+        self._connection: psycopg.AsyncConnection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._committing = False
+        self._stopping = False
+        self.batches = 0
+        self.events = 0
+
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None and self._task is not None and not self._task.done()
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    async def start(self) -> None:
+        """Connect and begin to write. Raises psycopg's `OperationalError`."""
+        self._connection = await self._connect()
+        self._task = asyncio.create_task(self._run(), name="writer")
+
+    async def stop(self) -> None:
+        """Write what is queued, then end."""
+        self._stopping = True
+        self._filled.set()
+        if self._task is not None:
+            await self._task
+        if self._connection is not None:
+            await self._connection.close()
+        self._fail_queue("the server is stopping")
+
+    async def append(
+        self, events: Sequence[StoredEvent], changes: Sequence[Change], before: datetime | None = None
+    ) -> int:
+        """Append one group and return the position of its last event.
+
+        It is written even when the caller goes away meanwhile. Raises `VersionConflict`, `DeadlinePassed`,
+        `AlreadyExists` for a unique inline row, or `Unavailable` when nothing was written.
+        """
+        if self._stopping or not self.connected:
+            raise Unavailable("the database cannot be reached just now; nothing was written")
+        if len(self._queue) >= self._queue_size:
+            raise Unavailable(f"{self._queue_size} writes are waiting already; nothing was written")
+        group = Group(events, changes, before, asyncio.get_running_loop().create_future())
+        self._queue.append(group)
+        self._filled.set()
+        return await asyncio.shield(group.result)
+
+    # -- the loop
+
+    async def _run(self) -> None:
+        while True:
+            if not self._queue:
+                if self._stopping:
+                    return
+                self._filled.clear()
+                await self._filled.wait()
+                continue
+            groups = self._next_batch()
+            try:
+                await self._write(groups)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # anything else must not end the only writer
+                log.exception("write failed", groups=len(groups))
+                for group in groups:
+                    group.settle(Unavailable(f"the write failed ({type(error).__name__}); nothing was written"))
+
+    def _next_batch(self) -> list[Group]:
+        groups = [self._queue.popleft()]
+        size = groups[0].size
+        while self._queue and len(groups) < _BATCH_GROUPS:
+            size += self._queue[0].size
+            if size > _BATCH_BYTES:
+                break
+            groups.append(self._queue.popleft())
+        return groups
+
+    async def _write(self, groups: list[Group]) -> None:
+        try:
+            await self._transact(groups)
+        except errors.Error as error:
+            if _is_lost(error, self._connection):
+                await self._recover(groups)
+                return
+            assert self._connection is not None
+            await self._connection.execute("ROLLBACK")
+            if len(groups) > 1:  # one group spoils the batch: find out which, the others are written
+                for group in groups:
+                    await self._write([group])
+                return
+            groups[0].settle(_refusal(error))
+
+    async def _transact(self, groups: list[Group]) -> None:
+        connection = self._connection
+        assert connection is not None
+        self._committing = False
+        ids = list({event.originator_id for group in groups for event in group.events})
+        async with connection.pipeline():
+            await connection.execute("BEGIN")
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
+            head = await connection.execute(
+                f"SELECT position, hash, {self._clock.sql} FROM event_chain"  # noqa: S608  our own expression
+                " ORDER BY position DESC LIMIT 1",
+                binary=True,
+            )
+            found = await connection.execute(
+                "SELECT originator_id, max(originator_version) FROM handraise_events"
+                " WHERE originator_id = ANY(%s::uuid[]) GROUP BY originator_id",
+                (ids,),
+                binary=True,
+            )
+            row = await head.fetchone()
+            assert row is not None
+            position, hash_, now = row
+            versions: dict[UUID, int] = dict(await found.fetchall())
+            self._clock.set(now)
+
+            batch = _Batch(position, hash_)
+            fitting: list[Group] = []
+            for group in groups:
+                refusal = _check(group, versions, now)
+                if refusal is not None:
+                    group.settle(refusal)
+                    continue
+                fitting.append(group)
+                batch.add(group)
+            if not fitting:
+                await connection.execute("ROLLBACK")
+                return
+            await connection.execute(
+                "INSERT INTO handraise_events"
+                " (originator_id, originator_version, topic, state, notification_id)"
+                " SELECT * FROM unnest(%b::uuid[], %b::bigint[], %s::text[], %b::bytea[], %b::bigint[])",
+                (batch.ids, batch.versions, batch.topics, batch.states, batch.positions),
+            )
+            await connection.execute(
+                "INSERT INTO event_chain (position, hash) SELECT * FROM unnest(%b::bigint[], %b::bytea[])",
+                (batch.positions, batch.hashes),
+            )
+            for bulk, columns in _by_statement(fitting):
+                await connection.execute(bulk.sql.encode(), columns)
+            await connection.execute(
+                "SELECT pg_notify(%s, %s)", (CHANNEL, str(batch.positions[-1]))
+            )
+            self._committing = True
+            await connection.execute("COMMIT")
+        self._committing = False
+        self._announce(fitting)
+
+    def _announce(self, groups: Sequence[Group]) -> None:
+        recorded = [
+            Recorded(position, _uuid(event), event.originator_version, event.topic)
+            for group in groups
+            for position, event in zip(group.positions, group.events, strict=True)
+        ]
+        self.batches += 1
+        self.events += len(recorded)
+        for group in groups:
+            group.settle(group.positions[-1])
+        self._on_committed(recorded)
+
+    # -- a lost connection
+
+    async def _recover(self, groups: list[Group]) -> None:
+        """Connect again; what was sent with a COMMIT whose answer got lost is looked up, never guessed."""
+        in_doubt = groups if self._committing else []
+        if not in_doubt:
+            for group in groups:
+                group.settle(Unavailable("the database went away; nothing was written"))
+        self._committing = False
+        lost, self._connection = self._connection, None
+        if lost is not None:
+            with contextlib.suppress(Exception):
+                await lost.close()
+        self._fail_queue("the database went away")
+        log.warning("database connection lost", in_doubt=len(in_doubt))
+        attempt = 0
+        while True:
+            try:
+                connection = await self._connect()
+                written = await self._written(connection, in_doubt)
+                break
+            except errors.Error:
+                if self._stopping:
+                    for group in in_doubt:
+                        group.settle(_unknown())
+                    return
+                await asyncio.sleep(_RECONNECT_SECONDS[min(attempt, len(_RECONNECT_SECONDS) - 1)])
+                attempt += 1
+        self._connection = connection
+        log.info("database connection back", attempts=attempt + 1, found_written=len(written))
+        for group in in_doubt:
+            if group not in written and not group.result.done():
+                group.settle(Unavailable("the database went away; nothing was written"))
+        if written:
+            self._announce(written)
+
+    async def _written(self, connection: psycopg.AsyncConnection, groups: list[Group]) -> list[Group]:
+        """Those of the groups that were committed. Waits for the lock: the old session may still be committing.
+
+        A stored state is never the same twice (its nonce is random, or its time), so an equal one is our own.
+        """
+        written: list[Group] = []
+        if not groups:
+            return written
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
+            for group in groups:
+                if group.result.done():
+                    continue
+                first = group.events[0]
+                cursor = await connection.execute(
+                    "SELECT notification_id FROM handraise_events"
+                    " WHERE originator_id = %s AND originator_version = %s AND state = %b",
+                    (first.originator_id, first.originator_version, first.state),
+                )
+                row = await cursor.fetchone()
+                if row is not None:
+                    group.positions = list(range(row[0], row[0] + len(group.events)))
+                    written.append(group)
+        return sorted(written, key=lambda group: group.positions[0])
+
+    async def _connect(self) -> psycopg.AsyncConnection:
+        started = time.monotonic()
+        connection = await psycopg.AsyncConnection.connect(
+            self._conninfo, autocommit=True, prepare_threshold=1, application_name="handraise writer"
+        )
+        log.debug("writer connected", seconds=round(time.monotonic() - started, 3))
+        return connection
+
+    def _fail_queue(self, why: str) -> None:
+        while self._queue:
+            self._queue.popleft().settle(Unavailable(f"{why}; nothing was written"))
+
+
+class _Batch:
+    """The columns of what is about to be inserted, linked to the chain."""
+
+    def __init__(self, position: int, hash_: bytes) -> None:
+        self._position = position
+        self._hash = hash_
+        self.ids: list[UUID] = []
+        self.versions: list[int] = []
+        self.topics: list[str] = []
+        self.states: list[bytes] = []
+        self.positions: list[int] = []
+        self.hashes: list[bytes] = []
+
+    def add(self, group: Group) -> None:
+        group.positions = []
+        for event in group.events:
+            self._position += 1
+            id_ = _uuid(event)
+            self._hash = link(
+                self._hash, self._position, id_, event.originator_version, event.topic, event.state
+            )
+            self.ids.append(id_)
+            self.versions.append(event.originator_version)
+            self.topics.append(event.topic)
+            self.states.append(event.state)
+            self.positions.append(self._position)
+            self.hashes.append(self._hash)
+            group.positions.append(self._position)
+
+
+def _check(group: Group, versions: dict[UUID, int], now: datetime) -> Exception | None:
+    """Why this group does not fit what is there; else its events count as there for the groups after it."""
+    if group.before is not None and now >= group.before:
+        return DeadlinePassed(now)
+    fresh: dict[UUID, int] = {}
+    for event in group.events:
+        id_ = _uuid(event)
+        expected = fresh.get(id_, versions.get(id_, 0)) + 1
+        if event.originator_version != expected:
+            return VersionConflict(f"{id_} is at version {expected - 1}, not {event.originator_version - 1}")
+        fresh[id_] = expected
+    versions.update(fresh)
+    return None
+
+
+def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]]]]:
+    rows: dict[Bulk, list[tuple[object, ...]]] = {}
+    for group in groups:
+        for bulk, row in group.changes:
+            rows.setdefault(bulk, []).append(row)
+    return [(bulk, [list(column) for column in zip(*rows_, strict=True)]) for bulk, rows_ in rows.items()]
+
+
+def _uuid(event: StoredEvent) -> UUID:
+    assert isinstance(event.originator_id, UUID)
+    return event.originator_id
+
+
+def _is_lost(error: errors.Error, connection: psycopg.AsyncConnection | None) -> bool:
+    return (
+        connection is None
+        or connection.closed
+        or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow))
+    )
+
+
+def _refusal(error: errors.Error) -> Exception:
+    if isinstance(error, errors.UniqueViolation):
+        constraint = error.diag.constraint_name or ""
+        if constraint == "handraise_events_pkey":
+            return VersionConflict(str(error))
+        return AlreadyExists(f"it exists already ({constraint})")
+    log.error("write refused by the database", error=type(error).__name__, sqlstate=error.sqlstate)
+    return Unavailable(f"the database refused the write ({type(error).__name__}); nothing was written")
+
+
+def _unknown() -> Unavailable:
+    return Unavailable(
+        "the server stopped before the database said whether this was written: send the same again, "
+        "a repeat does no harm"
+    )
