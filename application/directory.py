@@ -147,7 +147,9 @@ class DirectoryService:
             try:
                 return given, await self._store.save(make(given))
             except VersionConflict:
-                raise AlreadyExists(f"{kind} id {given!r} is in use or was; ids are never given again") from None
+                raise AlreadyExists(
+                    f"{kind} id {given!r} is in use or was; ids are never given again"
+                ) from None
         stem = readable_id_from(name) or kind
         for number in range(1, 1000):
             readable_id = stem if number == 1 else f"{stem}-{number}"

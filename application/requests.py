@@ -13,7 +13,17 @@ from uuid import UUID, uuid4
 
 from application.ports import Clock, DeadlinePassed, Directory, EventStore, Schemas, VersionConflict
 from application.waits import Waits
-from domain.answers import Answer, Labels, Question, check_question, default_type, is_sealed, read_answer, read_text
+from domain.answers import (
+    ABSENT,
+    Answer,
+    Labels,
+    Question,
+    check_question,
+    default_type,
+    is_sealed,
+    read_answer,
+    read_text,
+)
 from domain.assignment import fall_back
 from domain.callers import AgentCaller, Caller, Via
 from domain.errors import (
@@ -81,8 +91,7 @@ class Reply:
     """What a person answers: `text`, `data` or both; or, as `free`, one line of text to be understood."""
 
     text: str | None = None
-    data: Any = None
-    has_data: bool = False
+    data: Any = ABSENT
     free: bool = False
 
 
@@ -157,7 +166,7 @@ class Requests:
         errors = _text_errors(ask)
         type_id = None
         if ask.request_type is None:
-            type_id = default_type(ask.response_schema, ask.options)
+            type_id = default_type(ask.response_schema, None if ask.options is None else tuple(ask.options))
         else:
             type_id = find_request_type(ask.request_type)
             if type_id is None:
@@ -202,12 +211,16 @@ class Requests:
         if run_user is None:
             raise Invalid([FieldError("run_user", f"there is no active user {ask.run_user!r}")])
         if by.run_user not in (None, run_user):
-            raise NotAllowed("this key is bound to another run_user; leave run_user out or use that person's key")
+            raise NotAllowed(
+                "this key is bound to another run_user; leave run_user out or use that person's key"
+            )
         return run_user
 
     def _deadline(self, ask: Ask, now: datetime) -> datetime | None:
         if ask.expires_in is not None and ask.expires_at is not None:
-            raise Invalid([FieldError("expires_at", "give either expires_at or expires_in_seconds, not both")])
+            raise Invalid(
+                [FieldError("expires_at", "give either expires_at or expires_in_seconds, not both")]
+            )
         latest = now + self._limits.lifetime
         if ask.expires_in is not None:
             if ask.expires_in > self._limits.lifetime:
@@ -228,7 +241,9 @@ class Requests:
         Raises `NotFound`, or `AmbiguousId` listing the agents.
         """
         id = _canonical_uuid(id_or_unique_id)
-        if id is not None and id.version == 5:  # requests have version 5; `_load` tries the other meaning on a miss
+        if (
+            id is not None and id.version == 5
+        ):  # requests have version 5; `_load` tries the other meaning on a miss
             return id
         return await self._named(id_or_unique_id, by)
 
@@ -250,7 +265,9 @@ class Requests:
         if len(named) > 1:
             names = await self._directory.readable_ids(agent for _, agent in named)
             agents = ", ".join(sorted(names.values()))
-            raise AmbiguousId(f"{unique_id!r} was asked by several agents ({agents}): name one as agent, or use the id")
+            raise AmbiguousId(
+                f"{unique_id!r} was asked by several agents ({agents}): name one as agent, or use the id"
+            )
         return named[0][0]
 
     async def get(self, id: UUID, by: Caller) -> Request:
@@ -295,16 +312,14 @@ class Requests:
 
         Raises `NotFound`, `NotEligible`, `AlreadyClosed`, `Invalid` or `TooLarge`.
         """
-        size = _size(reply.text or "") + (_size(reply.data) if reply.has_data else 0)
+        size = _size(reply.text or "") + (0 if reply.data is ABSENT else _size(reply.data))
         if size > self._limits.answer:
             raise TooLarge(f"the answer has {size} bytes; at most {self._limits.answer} are allowed")
 
         def read(question: Question) -> Answer:
             if reply.free:
                 return read_text(question, reply.text or "", self._schemas)
-            return read_answer(
-                question, text=reply.text, data=reply.data, has_data=reply.has_data, validator=self._schemas
-            )
+            return read_answer(question, text=reply.text, data=reply.data, validator=self._schemas)
 
         async def decide(request: Request, now: datetime) -> Answer | None:
             earlier = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -19,7 +19,7 @@ class Waits:
         return sum(len(futures) for futures in self._waiting.values())
 
     @contextmanager
-    def register(self, id: UUID) -> Iterator[asyncio.Future[None]]:
+    def register(self, id: UUID) -> Generator[asyncio.Future[None]]:
         """A future that is done once the request may have closed, or this server stops."""
         future = asyncio.get_running_loop().create_future()
         if self._stopping:

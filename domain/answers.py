@@ -10,8 +10,8 @@ wherever it was made. Which question takes which answer, in this order:
 - a review: text; exactly the approve label approves, anything else is the feedback;
 - everything else: text, kept exactly as sent.
 
-What is not plainly an answer is refused with `Invalid`, never guessed. Refusals say what is expected and, for a
-sealed question, never repeat anything that was sent. Their paths start at "text" or "data".
+What is not plainly an answer is refused with `Invalid`, never guessed. Refusals say what is expected and, for
+a sealed question, never repeat anything that was sent. Their paths start at "text" or "data".
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def read_answer(
 ) -> Answer:
     """Read an answer from the structured channel. Raises `Invalid` for what is not plainly an answer.
 
-    `data` that is `null` counts as absent, except where it is all that was sent and there is a schema. Text and
-    data together are accepted only when both say the same; an approval's note then comes from the data.
+    `data` that is `null` counts as absent, except where it is all that was sent and there is a schema. Text
+    and data together are accepted only when both say the same; an approval's note then comes from the data.
     """
     if data is None and (text is not None or question.response_schema is None):
         data = ABSENT
@@ -153,8 +153,8 @@ def read_text(question: Question, text: str, validator: SchemaValidator) -> Answ
 def is_sealed(question: Question) -> bool:
     """Whether the answer is sealed: asked as a secret, or with a password or write-only field in the schema.
 
-    A field named "format" or "writeOnly" is only a name. Looking also where no schema belongs (`examples`) errs
-    on the side of sealing.
+    A field named "format" or "writeOnly" is only a name. Looking also where no schema belongs (`examples`)
+    errs on the side of sealing.
     """
     return question.secret or any(
         schema.get("writeOnly") is True or schema.get("format") == "password"
@@ -429,11 +429,11 @@ def _only_required(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] |
         required = layer.get("required")
         if not isinstance(required, list):
             continue
-        names = set(cast("list[Any]", required))
-        name = next(iter(names), None)
+        names = cast("list[str]", required)
         properties = layer.get("properties")
-        if len(names) != 1 or not isinstance(name, str) or not isinstance(properties, dict):
+        if len(names) != 1 or not isinstance(properties, dict):
             return None
+        name = names[0]
         declared: Any = cast("dict[str, Any]", properties).get(name)
         return (name, cast("dict[str, Any]", declared)) if isinstance(declared, dict) else None
     return None
@@ -454,9 +454,7 @@ class _Shape:
 
     def expected(self, name: str) -> str:
         if self.choices and not self.types:
-            return _choose_one(
-                tuple(choice.title or _written(choice.value) or "null" for choice in self.choices)
-            )
+            return _choose_one(tuple(choice.title or _written(choice.value) for choice in self.choices))
         kinds = {
             "integer": "a whole number such as 12",
             "number": "a number such as 12.5",
@@ -471,7 +469,8 @@ def _shape(schema: Mapping[str, Any], root: Mapping[str, Any], room: int) -> _Sh
     types: frozenset[str] = frozenset()
     for layer in _layers(schema, root):
         for key in ("enum", "const", "oneOf", "anyOf", "allOf"):
-            if key in layer and (shape := _choice_shape(key, layer[key], root, room)):
+            shape = _choice_shape(key, layer[key], root, room) if key in layer else None
+            if shape is not None and (shape.choices or shape.types - {"null"}):
                 return shape
         if "type" in layer:
             declared = layer["type"]
@@ -521,8 +520,10 @@ def _candidates(shape: _Shape, text: str) -> Iterator[Any]:
 
 
 def _among(choices: tuple[_Choice, ...], text: str, typed: str) -> list[Any]:
+    # `null` is chosen by its title only: the text "null" may be meant as text.
     for attempt in (text, typed):
-        if by_value := [choice.value for choice in choices if _written(choice.value) == attempt]:
+        by_value = [c.value for c in choices if c.value is not None and _written(c.value) == attempt]
+        if by_value:
             return by_value
     return [choice.value for choice in choices if choice.title == typed]
 
@@ -541,11 +542,9 @@ def _typed_as(types: frozenset[str], text: str, typed: str) -> Iterator[Any]:
         yield typed.casefold() == "true"
 
 
-def _written(value: Any) -> str | None:
-    """A scalar as a person types it; `null` is chosen by its title only."""
-    if isinstance(value, str):
-        return value
-    return None if value is None else json.dumps(value)
+def _written(value: Any) -> str:
+    """A scalar as a person types it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_scalar(value: Any) -> bool:

@@ -473,7 +473,9 @@ class Request(BaseAggregate[UUID]):
                 raise Gone("the answer was collected more than 60 s ago; it is no longer kept")
             return
         if closing.sealed_until is not None and now >= closing.sealed_until:
-            raise Gone(f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept")
+            raise Gone(
+                f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept"
+            )
         self.trigger_event(self.Collected, timestamp=now, actor=by.actor, receipt=receipt)
 
     def acknowledge(self, receipt: str, *, by: Caller, now: datetime) -> None:
@@ -570,4 +572,3 @@ def _asked_content(asked: Request.Requested) -> str:
         sort_keys=True,
         ensure_ascii=False,
     )
-

@@ -2,7 +2,7 @@
 
 PostgreSQL refuses NUL in `text` and `jsonb`, and a lone surrogate has no UTF-8 form. Such text is refused
 rather than cleaned: cleaning would change what somebody sent. The six characters backslash, `u`, `0000` typed
-out are ordinary text and stay as they are. All walks are iterative: deep nesting costs memory, never the stack.
+out are ordinary text and stay as they are. All walks are iterative: depth costs memory, never the stack.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 from unicodedata import category
 
@@ -24,10 +25,11 @@ _DECIMAL_DIGITS_PER_BIT = 0.30103
 
 
 def text_errors(value: Any, path: str = "") -> list[FieldError]:
-    """Name every place in a JSON value that cannot be stored, in document order, at most `MAX_ERRORS`.
+    """Name every place in a JSON value that cannot be stored, at most `MAX_ERRORS`.
 
-    `path` is where the value stands ("message", "data"); below it, members and positions are joined with "/".
-    A refused member name is shown with its unstorable characters escaped, so that the errors can be sent.
+    The order is that of the document, an object's names before its values. `path` is where the value stands
+    ("message", "data"); below it, members and positions are joined with "/". A refused name is shown with its
+    unstorable characters escaped, so that the errors can be sent.
     """
     errors: list[FieldError] = []
     for at, message in _faults(value, path):
@@ -103,32 +105,50 @@ def json_equal(a: Any, b: Any) -> bool:
     return True
 
 
-def _faults(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    stack: list[tuple[Any, str]] = [(value, path)]
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands. Paths are written only for faults: for deep values, writing each is quadratic."""
+
+    above: _Place | None
+    step: str | int
+
+    def path(self, start: str) -> str:
+        steps: list[str | int] = []
+        place: _Place | None = self
+        while place is not None:
+            steps.append(place.step)
+            place = place.above
+        return join_path(start, *reversed(steps))
+
+
+def _faults(value: Any, start: str) -> Iterator[tuple[str, str]]:
+    stack: list[tuple[Any, _Place | None]] = [(value, None)]
     while stack:
-        current, at = stack.pop()
+        current, place = stack.pop()
+        fault: str | None = None
         if isinstance(current, str):
-            if fault := _text_fault(current):
-                yield at, fault
+            fault = _text_fault(current)
         elif isinstance(current, dict):
-            below: list[tuple[Any, str]] = []
-            for key, child in cast("dict[Any, Any]", current).items():
+            members = cast("dict[Any, Any]", current)
+            below: list[tuple[Any, _Place]] = []
+            for key, child in members.items():
                 if not isinstance(key, str):
-                    yield at, "Names of fields must be text."
+                    fault = "Names of fields must be text."
                     continue
-                here = join_path(at, key)
-                if fault := _text_fault(key):
-                    yield here, f"The name of this field: {fault}"
+                here = _Place(place, key)
+                if key_fault := _text_fault(key):
+                    yield here.path(start), f"The name of this field: {key_fault}"
                 below.append((child, here))
             stack.extend(reversed(below))
         elif isinstance(current, list | tuple):
             items = cast("list[Any]", current)
-            stack.extend((items[i], join_path(at, i)) for i in range(len(items) - 1, -1, -1))
+            stack.extend((items[i], _Place(place, i)) for i in range(len(items) - 1, -1, -1))
         elif isinstance(current, float):
-            if not math.isfinite(current):
-                yield at, "NaN and infinite numbers are not JSON."
+            fault = None if math.isfinite(current) else "NaN and infinite numbers are not JSON."
         elif current is not None and not isinstance(current, int):
-            yield at, "This is not a JSON value."
+            fault = "This is not a JSON value."
+        if fault is not None:
+            yield (place.path(start) if place else start), fault
 
 
 def _text_fault(text: str) -> str | None:

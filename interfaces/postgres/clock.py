@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import LiteralString
 
-DATABASE_TIME = "clock_timestamp()"
+DATABASE_TIME: LiteralString = "clock_timestamp()"
 """The SQL expression for the present instant, used wherever a deadline is checked."""
 
 
@@ -16,8 +17,8 @@ class DatabaseClock:
     round trip old when it arrives, so this clock runs a little behind and never calls a deadline early.
     """
 
-    def __init__(self, sql: str = DATABASE_TIME) -> None:
-        self.sql = sql
+    def __init__(self, sql: LiteralString = DATABASE_TIME) -> None:
+        self.sql: LiteralString = sql
         self._read_at = 0.0
         self._reading = datetime.now(UTC)
         self._read_at = _elapsed()

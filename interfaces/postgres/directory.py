@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
 from psycopg.rows import class_row
-from psycopg_pool import AsyncConnectionPool
 
 from application.ports import AgentEntry, KeyEntry, UserEntry
 from domain.callers import AgentCaller, Caller, PersonCaller, Role
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.coalescing import Coalescer
-from interfaces.postgres.store import reading
+from interfaces.postgres.pool import Pool, reading
 
 
 class PostgresDirectory:
     """Implements `application.ports.Directory`. Nothing that can change is remembered here."""
 
-    def __init__(self, pool: AsyncConnectionPool[psycopg.AsyncConnection], clock: DatabaseClock) -> None:
+    def __init__(self, pool: Pool, clock: DatabaseClock) -> None:
         self._pool = pool
-        self._now = clock.sql
+        self._now: LiteralString = clock.sql
         self._callers: Coalescer[bytes, Caller] = Coalescer(self._fetch_callers)
         self._names: dict[UUID, str] = {}
 
@@ -84,14 +83,13 @@ class PostgresDirectory:
         return await reading(self._pool, read)
 
     async def users(self, after: str, limit: int) -> list[UserEntry]:
-        entries = await self._page(
+        return await self._page(
             UserEntry,
             "SELECT id, readable_id, name, email, role, active FROM users"
             " WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
             after,
             limit,
         )
-        return entries
 
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
         return await self._page(

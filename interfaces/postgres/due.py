@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import LiteralString
 from uuid import UUID
-
-import psycopg
-from psycopg_pool import AsyncConnectionPool
 
 from application.deadlines import SHRED
 from application.ports import DueStep
 from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.pool import Pool, reached
 
 LEASE_SECONDS = 30
 
@@ -19,12 +18,12 @@ LEASE_SECONDS = 30
 class PostgresDueSteps:
     """The `due_steps` table. The database's clock decides what is due."""
 
-    def __init__(self, pool: AsyncConnectionPool[psycopg.AsyncConnection], clock: DatabaseClock) -> None:
+    def __init__(self, pool: Pool, clock: DatabaseClock) -> None:
         self._pool = pool
-        self._now = clock.sql
+        self._now: LiteralString = clock.sql
 
     async def lease(self, limit: int) -> tuple[datetime, Sequence[DueStep]]:
-        async with self._pool.connection() as connection:
+        async with reached(self._pool) as connection:
             cursor = await connection.execute(
                 f"WITH time AS MATERIALIZED (SELECT {self._now} AS now),"  # noqa: S608  our own expression
                 " due AS (SELECT request_id, step FROM due_steps, time WHERE due_at <= time.now"
@@ -40,7 +39,7 @@ class PostgresDueSteps:
         return rows[0][0], [DueStep(*row[1:]) for row in rows if row[1] is not None]
 
     async def next_due(self) -> tuple[datetime, datetime | None]:
-        async with self._pool.connection() as connection:
+        async with reached(self._pool) as connection:
             cursor = await connection.execute(
                 f"SELECT {self._now}, least("  # noqa: S608  our own expression
                 "(SELECT min(due_at) FROM due_steps WHERE leased_until IS NULL),"
@@ -51,7 +50,7 @@ class PostgresDueSteps:
         return row[0], row[1]
 
     async def shred(self, ids: Sequence[UUID]) -> None:
-        async with self._pool.connection() as connection, connection.transaction():
+        async with reached(self._pool) as connection, connection.transaction():
             await connection.execute("DELETE FROM sealed_answers WHERE request_id = ANY(%s)", (list(ids),))
             await connection.execute(
                 "DELETE FROM due_steps WHERE request_id = ANY(%s) AND step = %s", (list(ids), SHRED)

@@ -6,13 +6,10 @@ The server listens on a socket in a private folder only, never on TCP, and asks 
 import asyncio
 import contextlib
 import os
-import re
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Self
 
 import psycopg
@@ -20,98 +17,42 @@ import structlog
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from interfaces.postgres.embedded_folders import (
+from interfaces.postgres.embedded_cluster import (
     DataFolder,
-    DataFolderInUse,
-    DataFolderUnusable,
-    NoSocketFolder,
-    NotACluster,
-    PasswordMissing,
     SocketFolder,
-    WrongServerVersion,
+    end_old_servers,
+    recorded_postmaster,
     write_private,
 )
-from interfaces.postgres.embedded_processes import OldServerStays, end_old_servers, recorded_postmaster
-from interfaces.postgres.embedded_programs import (
-    MAJOR_VERSION,
-    SHARED_FOLDER,
-    Account,
-    AccountWithoutName,
+from interfaces.postgres.embedded_errors import (
+    ClusterNotMade,
+    DataFolderUnusable,
     EmbeddedPostgresError,
-    NoServiceAccount,
-    ProgramsMissing,
-    ProgramsOutOfReach,
-    SwitchRefused,
-    WrongOwner,
-    can_reach,
+    NotStarted,
+    PasswordRefused,
+    ServerDidNotStart,
+)
+from interfaces.postgres.embedded_programs import (
+    DEFAULT_SETTINGS,
+    PORT,
+    SHARED_FOLDER,
+    USER,
+    Account,
+    check_settings,
     choose_account,
+    initdb_command,
     reachable_programs,
     require_name,
     run_as,
+    server_command,
 )
 
-__all__ = [
-    "MAJOR_VERSION",
-    "AccountWithoutName",
-    "ClusterNotMade",
-    "ClusterOutOfReach",
-    "DataFolderInUse",
-    "DataFolderUnusable",
-    "EmbeddedPostgres",
-    "EmbeddedPostgresError",
-    "NoServiceAccount",
-    "NoSocketFolder",
-    "NotACluster",
-    "NotStarted",
-    "OldServerStays",
-    "PasswordMissing",
-    "PasswordRefused",
-    "ProgramsMissing",
-    "ProgramsOutOfReach",
-    "ServerDidNotStart",
-    "SettingRefused",
-    "SwitchRefused",
-    "WrongOwner",
-    "WrongServerVersion",
-    "conninfo_of_running",
-]
+__all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "conninfo_of_running"]
 
 logger = structlog.get_logger(__name__)
 
-USER = DATABASE = "handraise"
+DATABASE = "handraise"
 
-DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "shared_buffers": "128MB",
-        "max_connections": "100",
-        "huge_pages": "try",
-        "jit": "off",
-        # Files in the cluster: /dev/shm is tiny in containers, and systems clear it when a user logs out.
-        "dynamic_shared_memory_type": "mmap",
-        "timezone": "UTC",
-        "log_timezone": "UTC",
-        # Details of an error may quote rows; the log must not.
-        "log_error_verbosity": "terse",
-    }
-)
-_OURS = frozenset(
-    {
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "listen_addresses",
-        "logging_collector",
-        "port",
-        "unix_socket_directories",
-        "unix_socket_permissions",
-    }
-)
-_SETTING_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
-
-# "This process's folder": lets the server work in a folder whose parents it may not pass.
-_OWN_FOLDER = "/proc/self/cwd"
-_LONGEST_PATH = 900  # bytes; PostgreSQL has room for 1024, file names included
 _POLL = 0.01
 _WATCH_EVERY = 2.0
 _STEADY_AFTER = 30.0
@@ -141,9 +82,7 @@ class EmbeddedPostgres:
         start_timeout: float = 300.0,
         stop_timeout: float = 8.0,
     ) -> None:
-        for name in settings or {}:
-            if not _SETTING_NAME.fullmatch(name) or name in _OURS:
-                raise SettingRefused(name)
+        check_settings(settings or {})
         self._folder = DataFolder(data_dir)
         self._settings = {**DEFAULT_SETTINGS, **(settings or {})}
         self._service_user = service_user
@@ -162,8 +101,7 @@ class EmbeddedPostgres:
 
     def __repr__(self) -> str:
         return (
-            f"EmbeddedPostgres(data_dir={str(self._folder.path)!r}, running={self._running}, "
-            f"restarts={self._restarts})"
+            f"EmbeddedPostgres(data_dir={str(self._folder.path)!r}, running={self._running}, restarts={self._restarts})"
         )
 
     async def __aenter__(self) -> Self:
@@ -218,16 +156,15 @@ class EmbeddedPostgres:
                 raise
 
     async def stop(self) -> None:
-        """Stop the server, cleanly within `stop_timeout` seconds and else at once. Harmless if not started."""
+        """Stop the server, cleanly within `stop_timeout` seconds, else at once. Harmless if not started."""
         async with self._changing:
-            if self._supervision is None:
+            supervision, self._supervision = self._supervision, None
+            if supervision is None:
                 return
-            self._supervision.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._supervision
-            self._supervision = None
-            self._running = False
             try:
+                supervision.cancel()
+                await asyncio.wait({supervision})
+                self._running = False
                 await self._end_server(signal.SIGINT)
             finally:
                 self._let_go()
@@ -235,6 +172,9 @@ class EmbeddedPostgres:
 
     def _let_go(self) -> None:
         self._running = False
+        # Only when we were cancelled: an immediate shutdown is safe, a server left behind is not.
+        if self._process is not None and self._process.returncode is None:
+            self._signal(self._process, signal.SIGQUIT)
         self._process = None
         if self._socket is not None:
             self._socket.remove()
@@ -254,27 +194,11 @@ class EmbeddedPostgres:
         account = self._account = choose_account(folder.cluster, self._service_user)
         exists = folder.has_cluster()
         self._programs = await asyncio.to_thread(reachable_programs, account, self._shared_folder)
-        if self._folder_argument(folder.cluster) != _OWN_FOLDER and account.switched:
-            self._check_reach(account)
         self._password = folder.password(create=not exists)
         self._socket = SocketFolder.make(folder.socket_record, account)
         folder.bound_log()
         if not exists:
             await self._make_cluster(account, self._socket)
-
-    def _check_reach(self, account: Account) -> None:
-        parent = self._folder.path.resolve()
-        if not can_reach(parent, account):
-            raise ClusterOutOfReach(self._folder.cluster, account)
-
-    def _folder_argument(self, folder: Path) -> str:
-        """What to call the folder, which is also the working folder, in the server's arguments."""
-        text = str(folder)
-        hard = len(os.fsencode(text)) > _LONGEST_PATH or "\n" in text or "\r" in text
-        switched = self._account is not None and self._account.switched
-        if (switched or hard) and sys.platform == "linux" and os.path.exists(_OWN_FOLDER):
-            return _OWN_FOLDER
-        return text
 
     async def _make_cluster(self, account: Account, socket: SocketFolder) -> None:
         """Run initdb in a folder aside, so that the cluster's folder is complete whenever it exists."""
@@ -286,21 +210,8 @@ class EmbeddedPostgres:
         password = socket.path / "password"
         write_private(password, self._password)
         account.own(password)
-        command = [
-            str(self._programs / "initdb"),
-            f"--pgdata={self._folder_argument(folder.incomplete)}",
-            f"--username={USER}",
-            f"--pwfile={password}",
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
-            "--data-checksums",
-            f"--set=dynamic_shared_memory_type={self._settings['dynamic_shared_memory_type']}",
-            *(["--no-sync"] if self._settings.get("fsync") == "off" else []),
-        ]
-        end = self._log_size()
+        command = initdb_command(self._programs, folder.incomplete, account, password, self._settings)
+        end = self._folder.log_size()
         process = await self._run(command, folder.incomplete, signal.SIGKILL)
         try:
             code = await process.wait()
@@ -311,7 +222,7 @@ class EmbeddedPostgres:
         finally:
             password.unlink(missing_ok=True)
         if code != 0:
-            raise ClusterNotMade(code, folder.log_file, self._log_since(end))
+            raise ClusterNotMade(code, folder.log_file, self._folder.log_since(end))
         folder.complete()
         logger.info("postgres cluster made", seconds=round(time.monotonic() - began, 3))
 
@@ -347,18 +258,9 @@ class EmbeddedPostgres:
         if self._account is None or self._socket is None:
             raise NotStarted(self._folder.path)
         await end_old_servers(self._folder.cluster, self._account)
-        self._socket.remake()
-        self._socket.empty()
-        command = [
-            str(self._programs / "postgres"),
-            *("-D", self._folder_argument(self._folder.cluster)),
-            *("-c", "listen_addresses="),
-            *("-c", "port=5432"),
-            *("-c", f"unix_socket_directories={self._socket.path}"),
-            *("-c", "unix_socket_permissions=0700"),
-            *(part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")),
-        ]
-        end = self._log_size()
+        self._socket.refresh()
+        command = server_command(self._programs, self._folder.cluster, self._account, self._socket.path, self._settings)
+        end = self._folder.log_size()
         self._process = await self._run(command, self._folder.cluster, signal.SIGINT)
         try:
             await self._until_ready(self._process, end)
@@ -372,13 +274,13 @@ class EmbeddedPostgres:
         while True:
             if process.returncode is not None:
                 outcome = f"ended with {process.returncode}"
-                raise ServerDidNotStart(outcome, self._folder.log_file, self._log_since(log_end))
+                raise ServerDidNotStart(outcome, self._folder.log_file, self._folder.log_since(log_end))
             recorded = recorded_postmaster(self._folder.cluster)
             if recorded is not None and recorded[0] == process.pid and recorded[2]:
                 break
             if time.monotonic() > deadline:
                 outcome = f"was not ready after {self._start_timeout:g} s"
-                raise ServerDidNotStart(outcome, self._folder.log_file, self._log_since(log_end))
+                raise ServerDidNotStart(outcome, self._folder.log_file, self._folder.log_since(log_end))
             await asyncio.sleep(_POLL)
         try:
             await self._ensure_database()
@@ -386,13 +288,11 @@ class EmbeddedPostgres:
             if "password authentication failed" in str(error):
                 raise PasswordRefused(self._folder.password_file) from None
             outcome = f"refused a first connection ({type(error).__name__})"
-            raise ServerDidNotStart(outcome, self._folder.log_file, self._log_since(log_end)) from error
+            raise ServerDidNotStart(outcome, self._folder.log_file, self._folder.log_since(log_end)) from error
 
     async def _ensure_database(self) -> None:
         conninfo = self._conninfo("postgres")
-        async with await psycopg.AsyncConnection.connect(
-            conninfo, autocommit=True, connect_timeout=10
-        ) as connection:
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=10) as connection:
             found = await connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
             if await found.fetchone() is None:
                 statement = sql.SQL("CREATE DATABASE {} OWNER {}")
@@ -403,18 +303,13 @@ class EmbeddedPostgres:
         process = self._process
         if process is None:
             return
-        try:
-            for number, seconds in ((first, self._stop_timeout), (signal.SIGQUIT, 5.0)):
-                self._signal(process, number)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(seconds):
-                        await process.wait()
-                        return
-                logger.warning("postgres does not stop", pid=process.pid, signal=number.name)
-        finally:
-            # Also when we are cancelled: an immediate shutdown is safe, a server left behind is not ours.
-            if process.returncode is None:
-                self._signal(process, signal.SIGQUIT)
+        for number, seconds in ((first, self._stop_timeout), (signal.SIGQUIT, 5.0)):
+            self._signal(process, number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await process.wait()
+                    return
+            logger.warning("postgres does not stop", pid=process.pid, signal=number.name)
         self._signal(process, signal.SIGKILL)
         await process.wait()
 
@@ -456,20 +351,14 @@ class EmbeddedPostgres:
                 async with asyncio.timeout(_WATCH_EVERY):
                     code = await process.wait()
                     return f"ended with {code}"
-            await asyncio.to_thread(self._folder.bound_log)
+            try:
+                await asyncio.to_thread(self._folder.bound_log)
+            except OSError as error:
+                logger.warning("postgres log could not be shortened", error=str(error))
             if not socket.socket.exists():
                 self._running = False
                 await self._end_server(signal.SIGINT)
                 return f"its socket {socket.socket} was removed"
-
-    def _log_size(self) -> int:
-        return self._folder.log_file.stat().st_size if self._folder.log_file.exists() else 0
-
-    def _log_since(self, position: int) -> str:
-        """The last 2,000 bytes at most that the server log got since `position`."""
-        with self._folder.log_file.open("rb") as file:
-            file.seek(max(position, self._log_size() - 2000))
-            return file.read().decode("utf-8", "replace").strip()
 
 
 def conninfo_of_running(data_dir: Path) -> str | None:
@@ -483,10 +372,10 @@ def conninfo_of_running(data_dir: Path) -> str | None:
         password = folder.password_file.read_text().strip()
     except FileNotFoundError:
         return None
-    if not (socket_folder / ".s.PGSQL.5432").exists():
+    if not (socket_folder / f".s.PGSQL.{PORT}").exists():
         return None
     return _conninfo(socket_folder, DATABASE, password)
 
 
 def _conninfo(socket_folder: Path, database: str, password: str) -> str:
-    return make_conninfo(host=str(socket_folder), port=5432, user=USER, dbname=database, password=password)
+    return make_conninfo(host=str(socket_folder), port=PORT, user=USER, dbname=database, password=password)

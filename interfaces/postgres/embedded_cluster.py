@@ -1,23 +1,37 @@
-"""What the embedded Postgres keeps on disk, and its socket folder.
+"""What the embedded Postgres keeps on disk, and the processes an earlier run may have left on it.
 
 In Handraise's data folder: `postgres` (the cluster), `postgres.password`, `postgres.lock` (held while a
 server of ours runs), `postgres.socket` (where the socket folder is) and `postgres.log`.
 """
 
+import asyncio
+import contextlib
 import errno
 import fcntl
 import os
 import re
 import secrets
 import shutil
+import signal
 import stat
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import structlog
 
-from interfaces.postgres.embedded_programs import MAJOR_VERSION, Account, EmbeddedPostgresError
+from interfaces.postgres.embedded_errors import (
+    DataFolderInUse,
+    DataFolderUnusable,
+    NoSocketFolder,
+    NotACluster,
+    OldServerStays,
+    PasswordMissing,
+    WrongServerVersion,
+)
+from interfaces.postgres.embedded_programs import MAJOR_VERSION, PORT, Account
 
 logger = structlog.get_logger(__name__)
 
@@ -50,7 +64,7 @@ class DataFolder:
             if not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self.path.mkdir(mode=0o700, exist_ok=True)
-            lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise DataFolderUnusable(self.path, str(error)) from error
         try:
@@ -80,7 +94,7 @@ class DataFolder:
                 raise NotACluster(self.cluster)
             return False
         if (found := version.read_text("ascii", "replace").strip()) != MAJOR_VERSION:
-            raise WrongServerVersion(self.cluster, found)
+            raise WrongServerVersion(self.cluster, found, MAJOR_VERSION)
         return True
 
     def make_incomplete(self, account: Account) -> None:
@@ -124,14 +138,29 @@ class DataFolder:
 
         Emptied in place, because a running server goes on writing (at the end) to the file it was given.
         """
-        if self.log_file.exists() and self.log_file.stat().st_size >= _LOG_LIMIT:
-            shutil.copyfile(self.log_file, self.log_file.with_name("postgres.log.1"))
-            self.log_file.with_name("postgres.log.1").chmod(0o600)
+        if self.log_size() >= _LOG_LIMIT:
+            older = self.log_file.with_name("postgres.log.1")
+            older.unlink(missing_ok=True)
+            shutil.copyfile(self.log_file, older)
+            older.chmod(0o600)
             os.truncate(self.log_file, 0)
 
     def open_log(self) -> int:
         """A descriptor that appends to the server log (0600)."""
-        return os.open(self.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(self.log_file, flags, 0o600)
+
+    def log_size(self) -> int:
+        """Bytes in the server log."""
+        return self.log_file.stat().st_size if self.log_file.exists() else 0
+
+    def log_since(self, position: int) -> str:
+        """What the server log got since `position`, the last 2,000 bytes at most."""
+        if not self.log_file.exists():
+            return ""
+        with self.log_file.open("rb") as file:
+            file.seek(max(position, self.log_size() - 2000))
+            return file.read().decode("utf-8", "replace").strip()
 
 
 def write_private(path: Path, text: str) -> None:
@@ -175,28 +204,32 @@ class SocketFolder:
     @property
     def socket(self) -> Path:
         """Where the server's socket is while it runs."""
-        return self.path / ".s.PGSQL.5432"
+        return self.path / f".s.PGSQL.{PORT}"
 
-    def remake(self) -> None:
-        """Make the folder again after something, such as a cleaner of temporary files, removed it."""
-        if not self.path.exists():
+    def refresh(self) -> None:
+        """Remove what a dead server left, and make the folder again if a cleaner of old files removed it.
+
+        Raises FileExistsError if something of somebody else has taken its place.
+        """
+        if not self._is_ours():
             self.path.mkdir(mode=0o700)
             self.account.own(self.path)
-
-    def empty(self) -> None:
-        """Remove what a dead server left, which could keep a new one from starting."""
-        for name in (".s.PGSQL.5432", ".s.PGSQL.5432.lock"):
-            (self.path / name).unlink(missing_ok=True)
+        self.socket.unlink(missing_ok=True)
+        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the folder, if it is one of ours: our name, our account, closed to others, no link."""
+        """Remove the folder, unless what is there now is not ours."""
+        if self._is_ours():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def _is_ours(self) -> bool:
+        """Whether the path is a folder, no link, with our name and owner, closed to others."""
         try:
             info = self.path.lstat()
         except OSError:
-            return
-        ours = stat.S_ISDIR(info.st_mode) and info.st_uid in (self.account.uid, os.geteuid())
-        if ours and self.path.name.startswith(_SOCKET_PREFIX) and not info.st_mode & 0o077:
-            shutil.rmtree(self.path, ignore_errors=True)
+            return False
+        owned = info.st_uid in (self.account.uid, os.geteuid()) and not info.st_mode & 0o077
+        return stat.S_ISDIR(info.st_mode) and owned and self.path.name.startswith(_SOCKET_PREFIX)
 
 
 def _short_folders(account: Account) -> list[Path]:
@@ -284,9 +317,7 @@ async def end_old_servers(cluster: Path, account: Account) -> None:
         left = await asyncio.to_thread(server_processes, cluster, account)
         if not left:
             break
-        logger.warning(
-            "postgres processes of an earlier run are left", pids=[process.pid for process in left]
-        )
+        logger.warning("postgres processes of an earlier run are left", pids=[process.pid for process in left])
         _tell(left, recorded_postmaster(cluster), forced)
         deadline = asyncio.get_running_loop().time() + seconds
         while left and asyncio.get_running_loop().time() < deadline:

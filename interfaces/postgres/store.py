@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import psycopg
 from eventsourcing.persistence import StoredEvent
-from psycopg import errors
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from application.ports import Aggregate
 from domain.answers import Answer
 from domain.directory import AccessKey
-from domain.errors import Unavailable
 from domain.recorded import RecordedEvent
 from domain.request import Request, rebuild
 from interfaces.postgres.coalescing import Coalescer
 from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, Change, changes
+from interfaces.postgres.pool import Pool, reading
 from interfaces.postgres.sealing import MasterKey, SealingMapper, new_data_key, open_bytes, seal_bytes
 from interfaces.postgres.writer import Writer
 
 _REMEMBERED_KEYS = 20_000
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class PostgresEventStore:
     """Implements `application.ports.EventStore`."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[psycopg.AsyncConnection], writer: Writer, master_key: MasterKey
+        self, pool: Pool, writer: Writer, master_key: MasterKey
     ) -> None:
         self._pool = pool
         self._writer = writer
@@ -168,21 +164,3 @@ class PostgresEventStore:
             {"outcome": answer.outcome, "text": answer.text, "data": answer.data}, ensure_ascii=False
         ).encode()
         return ADD_SEALED_ANSWER, (id, self._master_key.wrap(key, id.bytes), seal_bytes(key, plain, id.bytes))
-
-
-async def reading(
-    pool: AsyncConnectionPool[psycopg.AsyncConnection],
-    read: Callable[[psycopg.AsyncConnection], Awaitable[T]],
-) -> T:
-    """Run a query that changes nothing; once more on a fresh connection when the first turns out to be dead.
-
-    Raises `Unavailable` while the database cannot be reached.
-    """
-    for last in (False, True):
-        try:
-            async with pool.connection() as connection:
-                return await read(connection)
-        except (errors.OperationalError, PoolTimeout) as error:
-            if last:
-                raise Unavailable("the database cannot be reached just now") from error
-    raise AssertionError

@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 import psycopg
 import structlog
 from psycopg import errors, sql
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.pool import Pool
 from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
@@ -31,7 +32,7 @@ class Tail:
     def __init__(
         self,
         conninfo: str,
-        pool: AsyncConnectionPool[psycopg.AsyncConnection],
+        pool: Pool,
         clock: DatabaseClock,
         *,
         look_again_seconds: float = 12.0,

@@ -1,0 +1,50 @@
+"""The first start: an administrator, an agent, and a key for each, so that two commands are enough to begin."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from application.directory import DirectoryService
+from domain.callers import AgentCaller, PersonCaller, Role
+from domain.errors import AlreadyExists
+from interfaces.credentials import Credentials, read_credentials, write_credentials
+from interfaces.settings import Settings
+
+ADMIN = "admin"
+AGENT = "default"
+
+
+async def ensure_credentials(directory: DirectoryService, settings: Settings, *, admin_key: bool) -> bool:
+    """Have user `admin`, agent `default` and a `credentials.json` that works; whether it was written now.
+
+    Keys that no longer work (another database, revoked) are replaced: whoever can start the server on its database
+    may have them.
+    """
+    with contextlib.suppress(AlreadyExists):
+        await directory.add_user(by=None, name="Administrator", role=Role.ADMINISTRATOR, id=ADMIN)
+    with contextlib.suppress(AlreadyExists):
+        await directory.add_agent(by=None, name="Default agent", id=AGENT)
+    found = read_credentials(settings.data_dir)
+    if found is not None and await _work(directory, found, admin_key=admin_key):
+        if found.url != settings.url:
+            write_credentials(settings.data_dir, Credentials(settings.url, found.admin_key, found.agent_key))
+        return False
+    host = socket.gethostname()
+    admin = None
+    if admin_key:
+        admin = (await directory.create_key(by=None, name=f"credentials.json admin {host}", user=ADMIN)).key
+    agent = (await directory.create_key(by=None, name=f"credentials.json agent {host}", agent=AGENT)).key
+    write_credentials(settings.data_dir, Credentials(settings.url, admin, agent))
+    return True
+
+
+async def _work(directory: DirectoryService, credentials: Credentials, *, admin_key: bool) -> bool:
+    if admin_key and not (
+        credentials.admin_key is not None
+        and isinstance(await directory.authenticate(credentials.admin_key), PersonCaller)
+    ):
+        return False
+    return credentials.agent_key is not None and isinstance(
+        await directory.authenticate(credentials.agent_key), AgentCaller
+    )

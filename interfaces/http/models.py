@@ -1,0 +1,364 @@
+"""The bodies and answers of the HTTP API, as OpenAPI shows them. Names are those of the wire contract."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from domain.callers import Role
+
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+
+
+def parse_instant(value: Any) -> Any:
+    """An instant with an offset, in UTC. Raises `ValueError` for anything else."""
+    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        raise ValueError("must be an RFC 3339 instant with an offset, like 2027-01-01T09:00:00Z")
+    try:
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("is not an instant of the calendar") from None
+
+
+def _schema_object(value: Any) -> Any:
+    """Frameworks send an object parameter as JSON text now and then: both are taken."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("is text, but not the JSON text of an object") from None
+    if not isinstance(parsed, dict):
+        raise ValueError("is the JSON text of something other than an object")
+    return parsed
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(parse_instant, json_schema_input_type=str),
+    Field(json_schema_extra={"format": "date-time"}),
+]
+SchemaObject = Annotated[
+    dict[str, Any], BeforeValidator(_schema_object, json_schema_input_type=dict[str, Any] | str)
+]
+
+
+class Body(BaseModel):
+    """A body is exactly what it names: unknown fields are refused, types are not bent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class LabelsBody(Body):
+    """What the two buttons say."""
+
+    approve: str = Field("Approve", max_length=100)
+    reject: str = Field("Reject", max_length=100)
+
+
+class CreateRequest(Body):
+    """What an agent asks of a person."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "unique_id": "deploy-2041",
+                    "message": "Deploy build 2041 to production?",
+                    "request_type": "approval",
+                    "expires_in_seconds": 3600,
+                },
+                {"message": "Which environment?", "options": ["Development", "Staging", "Production"]},
+            ]
+        }
+    )
+
+    message: str = Field(description="What the person reads. Markdown.")
+    unique_id: str | None = Field(
+        None, description="The agent's own name for this request; the same one again is the same request."
+    )
+    context: str | None = Field(None, description="What the person needs to know to answer. Markdown.")
+    request_type: str | None = Field(None, description="A request type, by id or name.")
+    response_schema: SchemaObject | None = Field(
+        None, description="JSON Schema (2020-12) of the answer, as an object or as its JSON text."
+    )
+    ui_schema: SchemaObject | None = Field(None, description="Hints for showing the form.")
+    options: list[str] | None = Field(None, description="1–50 texts to choose one from.")
+    labels: LabelsBody | None = Field(None, description="The labels of an approval or review.")
+    run_id: str | None = Field(None, description="The agent's run that asks.")
+    run_step_id: str | None = Field(None, description="The step of that run.")
+    run_user: str | None = Field(None, description="The user in whose name the run works.")
+    priority: int | None = Field(None, ge=1, le=100, description="1 (most urgent) to 100; 50 if not given.")
+    expires_in_seconds: float | None = Field(
+        None, gt=0, le=315_360_000, description="How long the request lives. Not how long a call waits."
+    )
+    expires_at: Instant | None = Field(None, description="The instant at which the request expires.")
+    secret: bool = Field(False, description="Seal the answer: only the agent can collect it, once.")
+    metadata: dict[str, Any] | None = Field(None, description="Whatever the agent wants to find again.")
+
+
+class RespondBody(Body):
+    """A person's answer: `text`, `data`, or both where the question takes both."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"data": {"approved": True, "note": "after 6 pm"}}, {"text": "Staging"}]
+        }
+    )
+
+    text: str | None = None
+    data: Any = None
+
+
+class SubmitBody(Body):
+    """An answer as text, to a request known by its `unique_id`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"unique_id": "login-code", "response": "012345"}]}
+    )
+
+    unique_id: str
+    response: str | dict[str, Any]
+    agent: str | None = Field(None, description="The agent that asked, where several used this unique_id.")
+
+
+class CancelBody(Body):
+    """Why the request is withdrawn."""
+
+    reason: str | None = None
+
+
+class ReassignBody(Body):
+    """Whom to hand the request to, and a note for the history."""
+
+    to: str
+    note: str | None = None
+
+
+class ReceiptBody(Body):
+    """A receipt that the collector made at random; who has it may fetch the answer again for 60 s."""
+
+    receipt: str = Field(min_length=8, max_length=200)
+
+
+class NewUser(Body):
+    """A person for the directory."""
+
+    name: str
+    role: Annotated[Role, Field(strict=False)] = Role.MEMBER
+    id: str | None = Field(
+        None, description="The readable id; made from the name if not given, never reused."
+    )
+    email: str | None = None
+
+
+class NewAgent(Body):
+    """An agent for the directory."""
+
+    name: str
+    id: str | None = Field(
+        None, description="The readable id; made from the name if not given, never reused."
+    )
+    owner: str | None = Field(None, description="The user who owns the agent and may read what it asks.")
+
+
+class NewKeyBody(Body):
+    """A key for exactly one agent or one person."""
+
+    name: str
+    id: str | None = None
+    agent: str | None = None
+    user: str | None = None
+    run_user: str | None = Field(None, description="Binds an agent's key to runs of this one person.")
+    expires_at: Instant | None = None
+
+
+# -- answers
+
+
+class Assignment(BaseModel):
+    """Who was asked, and why."""
+
+    level: str
+    strategy: dict[str, Any] | None
+    candidates: list[str]
+    chosen: str | None
+    reason: str
+    trace: list[dict[str, Any]]
+
+
+class PlanStep(BaseModel):
+    """What happens next, and when."""
+
+    step: str
+    at: str
+    what: str
+
+
+class ResponseView(BaseModel):
+    """The accepted answer. A sealed one shows only that it is there."""
+
+    outcome: Literal["approved", "rejected", "answered"]
+    text: str | None
+    data: Any
+    sealed: bool
+    by: str
+    via: Literal["web", "slack", "api", "mcp", "cli"]
+    at: str
+
+
+class CancelledView(BaseModel):
+    """Who withdrew the request, and why."""
+
+    by: str
+    reason: str | None
+    at: str
+
+
+class RequestView(BaseModel):
+    """A request as everybody who may read it sees it."""
+
+    id: str
+    unique_id: str
+    status: Literal["Requested", "Responded", "Cancelled", "Expired"]
+    message: str | None = Field(description="null once the content was erased.")
+    context: str | None
+    request_type: str
+    agent: str
+    run_id: str | None
+    run_step_id: str | None
+    run_user: str | None
+    response_schema: dict[str, Any] | None
+    ui_schema: dict[str, Any] | None
+    options: list[str] | None
+    labels: dict[str, str] | None
+    secret: bool
+    priority: int
+    assigned_to: str | None
+    list: str | None
+    claimed: bool
+    assignment: Assignment
+    plan: list[PlanStep]  # type: ignore[valid-type]
+    created_at: str
+    expires_at: str | None
+    closed_at: str | None
+    metadata: dict[str, Any] | None
+    response: ResponseView | None
+    cancelled: CancelledView | None
+    erased: bool
+    position: int
+    version: int
+
+
+class HistoryItem(BaseModel):
+    """One event of a request."""
+
+    model_config = ConfigDict(extra="allow")
+
+    position: int
+    type: str
+    at: str
+    actor: str
+
+
+class HistoryView(BaseModel):
+    """All events of a request, oldest first."""
+
+    items: list[HistoryItem]
+    position: int
+
+
+class Written(BaseModel):
+    """Where in the log the change stands."""
+
+    position: int
+
+
+class Submitted(Written):
+    """The answer was accepted."""
+
+    success: Literal[True]
+
+
+class CollectedView(Written):
+    """A sealed answer, shown to the agent only."""
+
+    outcome: Literal["approved", "rejected", "answered"]
+    text: str | None
+    data: Any
+
+
+class UserView(BaseModel):
+    """A person. Only administrators and auditors see more than id and name."""
+
+    id: str
+    name: str | None
+    email: str | None = None
+    role: str | None = None
+    active: bool | None = None
+
+
+class AgentView(BaseModel):
+    """An agent."""
+
+    id: str
+    name: str
+    owner: str | None
+
+
+class KeyView(BaseModel):
+    """A key, without the key itself."""
+
+    id: str
+    name: str
+    agent: str | None
+    user: str | None
+    run_user: str | None
+    expires_at: str | None
+    revoked: bool
+    created_at: str
+
+
+class CreatedEntry(Written):
+    """The readable id of the new entry."""
+
+    id: str
+
+
+class CreatedKey(CreatedEntry):
+    """The key itself, shown this once."""
+
+    key: str
+
+
+class UserPage(BaseModel):
+    items: list[UserView]
+    next_cursor: str | None
+    position: int
+
+
+class AgentPage(BaseModel):
+    items: list[AgentView]
+    next_cursor: str | None
+    position: int
+
+
+class KeyPage(BaseModel):
+    items: list[KeyView]
+    next_cursor: str | None
+    position: int
+
+
+class Problem(BaseModel):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]] | None = None
+    request: dict[str, Any] | None = None

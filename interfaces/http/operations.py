@@ -1,0 +1,41 @@
+"""Alive, ready, measured: for load balancers, supervisors and Prometheus. No credential needed, nothing told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from interfaces.http.json_bodies import Json
+
+Readiness = Callable[[], dict[str, bool]]
+
+
+def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRouter:
+    """`/healthz`, `/readyz`, `/metrics`. `ready` names each part and whether it works."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/healthz", summary="Whether the process is alive")
+    async def healthz() -> Json:
+        return Json({"status": "alive"})
+
+    @router.get(
+        "/readyz",
+        summary="Whether this server can do its work now",
+        responses={503: {"description": "Not ready; `checks` says what is missing"}},
+    )
+    async def readyz() -> Json:
+        checks = ready()
+        fine = all(checks.values())
+        return Json(
+            {"status": "ready" if fine else "not ready", "checks": checks},
+            status_code=200 if fine else 503,
+            headers={} if fine else {"Retry-After": "1"},
+        )
+
+    @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
+    async def metrics_() -> Response:
+        return Response(metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return router

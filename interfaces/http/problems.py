@@ -1,0 +1,113 @@
+"""Refusals as HTTP: the one map from refusals to status codes, and `application/problem+json` (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from domain import errors
+
+log = structlog.get_logger(__name__)
+
+STATUS: dict[type[errors.Refusal], int] = {
+    errors.Invalid: 422,
+    errors.NotFound: 404,
+    errors.NotAllowed: 403,
+    errors.Conflict: 409,
+    errors.Gone: 410,
+    errors.TooLarge: 413,
+    errors.Unavailable: 503,
+}
+
+Describe = Callable[[errors.AlreadyClosed], Awaitable[str]]
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    headers: dict[str, str] | None = None,
+    **extra: Any,
+) -> Response:
+    """A problem document. `extra` members are added as they are."""
+    slug = title.lower().replace(" ", "-")
+    body = {
+        "type": f"urn:handraise:problem:{slug}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    } | extra
+    return Response(
+        json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"),
+        status_code=status,
+        headers=headers,
+        media_type="application/problem+json",
+    )
+
+
+def status_of(refusal: errors.Refusal) -> int:
+    """The status code of a refusal: its own class's, or that of the nearest class it descends from."""
+    return next(STATUS[cls] for cls in type(refusal).__mro__ if cls in STATUS)
+
+
+def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClosed], Awaitable[Any]]) -> None:
+    """Have every refusal and error of this application answered as a problem.
+
+    `describe_closed` finds the present state of a request that was already closed, for the `request` member.
+    """
+
+    async def on_refusal(request: Request, refusal: Exception) -> Response:
+        assert isinstance(refusal, errors.Refusal)
+        extra: dict[str, Any] = {}
+        headers: dict[str, str] = {}
+        detail = refusal.detail
+        if isinstance(refusal, errors.Invalid):
+            extra["errors"] = [{"path": error.path, "message": error.message} for error in refusal.errors]
+        if isinstance(refusal, errors.Unavailable):
+            headers["Retry-After"] = str(refusal.retry_after_seconds)
+        if isinstance(refusal, errors.AlreadyClosed):
+            described = await describe_closed(request, refusal)
+            extra["request"] = described
+            if described.get("by"):
+                detail += f" by {described['by']}"
+        return problem(status_of(refusal), refusal.title, detail, headers=headers, **extra)
+
+    async def on_invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        # Only where and what: the value itself may be a secret.
+        found = [
+            {"path": _path(item["loc"]), "message": str(item["msg"]).removeprefix("Value error, ")}
+            for item in error.errors()
+        ]
+        first = found[0]
+        where = f"{first['path']}: " if first["path"] else ""
+        return problem(422, errors.Invalid.title, f"{where}{first['message']}", errors=found)
+
+    async def on_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        title = HTTPStatus(error.status_code).phrase.capitalize()
+        headers = dict(error.headers or {})
+        return problem(error.status_code, title, str(error.detail), headers=headers)
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        log.error("request failed", error=type(error).__name__, exc_info=error)
+        return problem(500, "Internal error", "the server failed; the log has the cause")
+
+    app.add_exception_handler(errors.Refusal, on_refusal)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(Exception, on_error)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    parts = location[1:] if location and location[0] in ("body", "query", "path", "header") else location
+    return "/".join(str(part) for part in parts)

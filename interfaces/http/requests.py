@@ -1,0 +1,206 @@
+"""The requests of agents and the answers of people, over HTTP."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from application.requests import Ask, Reply, Requests
+from domain.answers import ABSENT
+from domain.callers import Caller, Via
+from interfaces.http.callers import Authenticate, authenticated_route, caller, via
+from interfaces.http.json_bodies import Json
+from interfaces.http.models import (
+    CancelBody,
+    CollectedView,
+    CreateRequest,
+    HistoryView,
+    Problem,
+    ReassignBody,
+    ReceiptBody,
+    RequestView,
+    RespondBody,
+    SubmitBody,
+    Submitted,
+    Written,
+)
+from interfaces.http.representations import Representations
+
+MAX_WAIT_SECONDS = 600
+
+By = Annotated[Caller, Depends(caller)]
+Channel = Annotated[Via, Depends(via)]
+Id = Annotated[
+    str,
+    Path(alias="id", max_length=200, description="The request's UUID, or the unique_id its agent gave it."),
+]
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problem documents that an operation may answer with, for OpenAPI."""
+    return {
+        status: {"model": Problem, "content": {"application/problem+json": {}}}
+        for status in (400, 401, *statuses, 503)
+    }
+
+
+def request_routes(requests: Requests, represent: Representations, authenticate: Authenticate) -> APIRouter:
+    """Everything below `/api/requests`, and `/api/human-feedback/submit`."""
+    router = APIRouter(prefix="/api", tags=["requests"], route_class=authenticated_route(authenticate))
+
+    @router.post(
+        "/requests",
+        status_code=201,
+        response_model=RequestView,
+        summary="Ask a person",
+        responses=refusals(403, 409, 413, 422)
+        | {
+            200: {"model": RequestView, "description": "Asked before with the same content: the same request"}
+        },
+    )
+    async def create(body: CreateRequest, by: By) -> Json:
+        request, created = await requests.ask(_ask(body), by)
+        return Json(await represent.request(request), status_code=201 if created else 200)
+
+    @router.get(
+        "/requests/{id}",
+        response_model=RequestView,
+        summary="Read a request",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def get(id: Id, by: By) -> Json:
+        return Json(await represent.request(await requests.get(await requests.find(id, by), by)))
+
+    @router.get(
+        "/requests/{id}/wait",
+        response_model=RequestView,
+        summary="Wait for a request to close",
+        description="Answers as soon as the request is closed, or with the request as it stands when the time is up. "
+        "Changes nothing: a wait that ends, or a caller that goes away, leaves the request open.",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def wait(
+        id: Id,
+        by: By,
+        timeout_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 30,
+    ) -> Json:
+        return Json(
+            await represent.request(await requests.wait(await requests.find(id, by), by, timeout_seconds))
+        )
+
+    @router.get(
+        "/requests/{id}/history",
+        response_model=HistoryView,
+        summary="All that happened to a request",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def history(id: Id, by: By) -> Json:
+        request, events = await requests.history(await requests.find(id, by), by)
+        return Json({"items": await represent.history(events), "position": request.position})
+
+    @router.post(
+        "/requests/{id}/respond",
+        response_model=RequestView,
+        summary="Answer a request",
+        responses=refusals(403, 404, 409, 413, 422),
+    )
+    async def respond(id: Id, body: RespondBody, by: By, channel: Channel) -> Json:
+        data = body.data if "data" in body.model_fields_set else ABSENT
+        reply = Reply(text=body.text, data=data)
+        request = await requests.respond(await requests.find(id, by), reply, by, channel)
+        return Json(await represent.request(request))
+
+    @router.post(
+        "/human-feedback/submit",
+        response_model=Submitted,
+        summary="Answer a request by its unique_id, in text",
+        responses=refusals(403, 404, 409, 413, 422),
+    )
+    async def submit(body: SubmitBody, by: By, channel: Channel) -> Json:
+        id = await requests.find_called(body.unique_id, by, body.agent)
+        response = body.response
+        reply = Reply(text=response, free=True) if isinstance(response, str) else Reply(data=response)
+        request = await requests.respond(id, reply, by, channel)
+        return Json({"success": True, "position": request.position})
+
+    @router.post(
+        "/requests/{id}/cancel",
+        response_model=RequestView,
+        summary="Withdraw a request",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def cancel(id: Id, by: By, body: CancelBody | None = None) -> Json:
+        reason = None if body is None else body.reason
+        return Json(await represent.request(await requests.cancel(await requests.find(id, by), by, reason)))
+
+    @router.post(
+        "/requests/{id}/reassign",
+        response_model=RequestView,
+        summary="Hand a request to a person",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def reassign(id: Id, body: ReassignBody, by: By) -> Json:
+        request = await requests.reassign(await requests.find(id, by), body.to, by, body.note)
+        return Json(await represent.request(request))
+
+    @router.post(
+        "/requests/{id}/collect",
+        response_model=CollectedView,
+        summary="Collect a sealed answer",
+        responses=refusals(403, 404, 409, 410, 422),
+    )
+    async def collect(id: Id, body: ReceiptBody, by: By) -> Json:
+        request, answer = await requests.collect(await requests.find(id, by), body.receipt, by)
+        return Json(
+            {
+                "outcome": answer.outcome,
+                "text": answer.text,
+                "data": answer.data,
+                "position": request.position,
+            },
+            headers={"Cache-Control": "no-store"},
+        )
+
+    @router.post(
+        "/requests/{id}/acknowledge",
+        response_model=Written,
+        summary="Confirm that a collected answer is safe; it is shredded",
+        responses=refusals(403, 404, 409, 410, 422),
+    )
+    async def acknowledge(id: Id, body: ReceiptBody, by: By) -> Json:
+        request = await requests.acknowledge(await requests.find(id, by), body.receipt, by)
+        return Json({"position": request.position})
+
+    @router.post(
+        "/requests/{id}/erase",
+        response_model=RequestView,
+        summary="Make the content of a closed request unreadable for good",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def erase(id: Id, by: By) -> Json:
+        return Json(await represent.request(await requests.erase(await requests.find(id, by), by)))
+
+    return router
+
+
+def _ask(body: CreateRequest) -> Ask:
+    return Ask(
+        message=body.message,
+        unique_id=body.unique_id,
+        context=body.context,
+        request_type=body.request_type,
+        response_schema=body.response_schema,
+        ui_schema=body.ui_schema,
+        options=body.options,
+        labels=None if body.labels is None else body.labels.model_dump(),
+        run_id=body.run_id,
+        run_step_id=body.run_step_id,
+        run_user=body.run_user,
+        priority=body.priority,
+        expires_in=None if body.expires_in_seconds is None else timedelta(seconds=body.expires_in_seconds),
+        expires_at=body.expires_at,
+        secret=body.secret,
+        metadata=body.metadata,
+    )

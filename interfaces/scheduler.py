@@ -1,0 +1,60 @@
+"""Sleeps until something is due and has it carried out; woken early when the log says that times have changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+import structlog
+
+from application.deadlines import Deadlines
+from domain.errors import Unavailable
+from domain.request import Request
+from interfaces.postgres.writer import Recorded
+
+_LONGEST_SLEEP = 3600.0
+_SHORTEST_SLEEP = 0.1
+"""Seconds between two looks at the due times, so that a flood of new requests does not become a flood of queries."""
+
+_PLANS = {Request.Requested.TOPIC, Request.Responded.TOPIC, Request.Collected.TOPIC}
+
+log = structlog.get_logger(__name__)
+
+
+class Scheduler:
+    """One task that carries out what is due. Every replica runs one; leases keep them apart."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def notice(self, recorded: Sequence[Recorded]) -> None:
+        """Subscribe this to the tail: new requests bring new times."""
+        if any(event.topic in _PLANS for event in recorded):
+            self._woken.set()
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="scheduler")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                delay = await self._deadlines.carry_out()
+                seconds = _LONGEST_SLEEP if delay is None else min(delay.total_seconds(), _LONGEST_SLEEP)
+            except Unavailable:
+                seconds = 1.0
+            except Exception:
+                log.exception("due steps failed")
+                seconds = 5.0
+            await asyncio.sleep(_SHORTEST_SLEEP)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(seconds - _SHORTEST_SLEEP, 0)):
+                    await self._woken.wait()
