@@ -283,7 +283,8 @@ def server_processes(cluster: Path, account: Account) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.name() in ("postgres", "initdb") and _works_in(process, cluster, account, recorded):
+            ours = process.name() in ("postgres", "initdb") and _works_in(process, cluster, account, recorded)
+            if ours and _alive(process):
                 found.append(process)
         except (psutil.Error, OSError):
             continue

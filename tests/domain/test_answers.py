@@ -42,13 +42,17 @@ CODE = form("code", code={"type": "string", "pattern": "^[0-9]{6}$"})
 CONSENT = form("approved", approved={"type": "boolean"})
 
 
+def attempt(question: Question, *, text: str | None = None, data: Any = ABSENT) -> Answer | Invalid:
+    try:
+        return read_answer(question, text=text, data=data, validator=SCHEMAS)
+    except Invalid as refusal:
+        return refusal
+
+
 def refused(question: Question, text: str | None = None, data: Any = ABSENT) -> list[FieldError]:
-    with pytest.raises(Invalid) as caught:
-        if data is ABSENT and text is not None:
-            read_text(question, text, SCHEMAS)
-        else:
-            read_answer(question, text=text, data=data, validator=SCHEMAS)
-    return caught.value.errors
+    refusal = attempt(question, text=text, data=data)
+    assert isinstance(refusal, Invalid)
+    return refusal.errors
 
 
 def said(question: Question, text: str) -> Answer:
@@ -324,8 +328,17 @@ class TestTextForASchema:
 
     @pytest.mark.parametrize(
         "text",
-        ['{"code": "1"', '{"code": "000001", "code": "000002"}', "{code: 1}", '{"a": NaN}', '{"a": 1e999}', "{}{}"]
-        + ['{"a": -Infinity}', '{"a": ' + "9" * 5000 + "}", "{hello}"],
+        [
+            '{"code": "1"',
+            '{"code": "000001", "code": "000002"}',
+            "{code: 1}",
+            '{"a": NaN}',
+            '{"a": 1e999}',
+            "{}{}",
+            '{"a": -Infinity}',
+            '{"a": ' + "9" * 5000 + "}",
+            "{hello}",
+        ],
     )
     def test_broken_json_is_refused(self, text: str) -> None:
         """What starts like an object and is none is not taken for anything else, even by a text field."""
@@ -556,6 +569,7 @@ class TestSealed:
     )
 
     @given(QUESTIONS, SECRET, st.sampled_from(["bare", "object", "broken", "nul", "name"]))
+    @settings(max_examples=200)
     def test_refusals_never_hold_the_answer(self, question: Question, secret: str, how: str) -> None:
         """No refusal of a sealed answer repeats it or a part of it, whatever was wrong with it."""
         data: Any = {
@@ -569,9 +583,9 @@ class TestSealed:
         if how == "broken":
             text = '{"p": "' + secret
         for channel in ({"text": text}, {"data": data}, {"text": text, "data": data}):
-            with pytest.raises(Invalid) as caught:
-                read_answer(question, **channel, validator=SCHEMAS)  # type: ignore[arg-type]
-            refusal = caught.value
+            refusal = attempt(question, **channel)
+            if isinstance(refusal, Answer):  # some of these questions take some of these answers
+                continue
             shown = [str(refusal), refusal.detail, *(e.path + e.message for e in refusal.errors)]
             assert not any(character in line for line in shown for character in secret)
             assert refusal.__cause__ is None
@@ -619,34 +633,40 @@ TEXTS = (
 @given(QUESTIONS, TEXTS)
 def test_text_is_an_answer_or_invalid(question: Question, text: str) -> None:
     """Any text to any question is an answer of the right kind or `Invalid`, never another error."""
-    try:
-        answer = read_text(question, text, SCHEMAS)
-    except Invalid as refusal:
-        assert refusal.errors
+    found = attempt(question, text=text)
+    if isinstance(found, Invalid):
+        assert found.errors
     else:
-        assert answer.outcome in ("approved", "rejected", "answered")
-        assert same_answer(answer, read_answer(question, text=text, validator=SCHEMAS))
+        assert found.outcome in ("approved", "rejected", "answered")
+        assert same_answer(found, read_text(question, text, SCHEMAS))
 
 
 @settings(max_examples=300)
 @given(QUESTIONS, st.none() | TEXTS, st.just(ABSENT) | JSON)
 def test_anything_is_an_answer_or_invalid(question: Question, text: str | None, data: Any) -> None:
     """Any text and data to any question are an answer or `Invalid`; what was accepted is accepted again."""
-    try:
-        answer = read_answer(question, text=text, data=data, validator=SCHEMAS)
-    except Invalid as refusal:
-        assert refusal.errors
-    else:
-        if answer.data is not None:
-            assert same_answer(answer, read_answer(question, data=answer.data, validator=SCHEMAS))
+    found = attempt(question, text=text, data=data)
+    if isinstance(found, Invalid):
+        assert found.errors
+    elif found.data is not None:
+        assert same_answer(found, read_answer(question, data=found.data, validator=SCHEMAS))
 
 
 class TestQuestions:
     @pytest.mark.parametrize(
         "question",
-        [FREE, APPROVAL, REVIEW, STAGES, CODE, Question("x", options=("one",))]
-        + [Question("approval", labels=Labels("Yes", "No")), Question("x", options=("us", "US"))]
-        + [Question("review", labels=Labels("no changes", "yes, changes")), Question("x", response_schema={})],
+        [
+            FREE,
+            APPROVAL,
+            REVIEW,
+            STAGES,
+            CODE,
+            Question("x", options=("one",)),
+            Question("x", options=("us", "US")),
+            Question("x", response_schema={}),
+            Question("approval", labels=Labels("Yes", "No")),
+            Question("review", labels=Labels("no changes", "yes, changes")),
+        ],
     )
     def test_good_questions(self, question: Question) -> None:
         """What can be answered can be asked."""

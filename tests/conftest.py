@@ -1,0 +1,42 @@
+"""Fixtures for all tests: one real Postgres a session, a fresh migrated database a test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from interfaces.postgres.migrate import migrate
+from tests.support.postgres import TestServer
+from tests.support.service import Service, service
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[TestServer]:
+    """The session's Postgres."""
+    with TestServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def template(postgres: TestServer) -> str:
+    """A migrated database to copy from; nobody may connect to it."""
+    conninfo = postgres.run(postgres.create_database())
+    postgres.run(migrate(conninfo))
+    return conninfo
+
+
+@pytest.fixture
+async def database(postgres: TestServer, template: str) -> AsyncIterator[str]:
+    """A fresh, migrated, empty database: its conninfo."""
+    conninfo = await postgres.create_database(template)
+    yield conninfo
+    await postgres.drop_database(conninfo)
+
+
+@pytest.fixture
+async def handraise(database: str, tmp_path: Path) -> AsyncIterator[Service]:
+    """A whole service in this process."""
+    async with service(database, tmp_path / "data") as made:
+        yield made
