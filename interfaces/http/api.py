@@ -17,6 +17,7 @@ from domain.errors import AlreadyClosed
 from interfaces.http import problems
 from interfaces.http.directory import directory_routes
 from interfaces.http.json_bodies import BodyLimit
+from interfaces.http.models import Problem
 from interfaces.http.operations import Readiness, operation_routes
 from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
@@ -100,6 +101,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         schema.setdefault("components", {})["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key of an agent or a person."}
         }
+        schema["components"].setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
         for path, operations in schema["paths"].items():
             for operation in operations.values():
                 if path.startswith("/api"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -17,7 +18,6 @@ from interfaces.http.models import (
     CollectedView,
     CreateRequest,
     HistoryView,
-    Problem,
     ReassignBody,
     ReceiptBody,
     RequestView,
@@ -40,8 +40,9 @@ Id = Annotated[
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problem documents that an operation may answer with, for OpenAPI."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"model": Problem, "content": {"application/problem+json": {}}}
+        status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in (400, 401, *statuses, 503)
     }
 

@@ -81,7 +81,7 @@ class TestServer:
         """
         name = f"test_{next(self._numbers)}"
         source = _name(template) if template else "template0"
-        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")  # faster than by WAL
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY wal_log")  # no checkpoint, unlike file_copy
         await self._execute(statement.format(sql.Identifier(name), sql.Identifier(source)))
         return make_conninfo(self.conninfo, dbname=name)
 
