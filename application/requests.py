@@ -30,6 +30,7 @@ from domain.errors import (
     AlreadyExists,
     AmbiguousId,
     FieldError,
+    Gone,
     Invalid,
     NotAllowed,
     NotFound,
@@ -38,12 +39,15 @@ from domain.errors import (
     Unavailable,
 )
 from domain.recorded import RecordedEvent
-from domain.request import Request, request_id
+from domain.request import NO_SUCH_REQUEST, Request, request_id
 from domain.request_types import REQUEST_TYPES, find_request_type
-from domain.text import json_depth, json_size, text_errors
+from domain.text import is_blank, json_depth, json_size, text_errors
 from domain.unique_ids import unique_id_errors
 
 T = TypeVar("T")
+
+_UI_SCHEMA_DEPTH = 100
+"""As deep as a response schema may be; far deeper, a stored request could not be read again."""
 
 _ATTEMPTS = 12
 """Decisions are taken again after losing a race; a request has few writers, so more than a handful means trouble."""
@@ -172,7 +176,7 @@ class Requests:
             if type_id is None:
                 errors.append(FieldError("request_type", f"must be one of {', '.join(REQUEST_TYPES)}"))
         question = Question(
-            request_type=type_id or "",
+            request_type=type_id or next(iter(REQUEST_TYPES)),  # an unknown type is an error already
             response_schema=ask.response_schema,
             options=None if ask.options is None else tuple(ask.options),
             labels=Labels(**(ask.labels or {})),
@@ -199,10 +203,14 @@ class Requests:
         ):
             if value is not None and (size := _size(value)) > limit:
                 raise TooLarge(f"{name} has {size} bytes; at most {limit} are allowed")
-        if ask.metadata is not None and (depth := json_depth(ask.metadata)) > limits.depth:
-            raise Invalid(
-                [FieldError("metadata", f"is nested {depth} levels deep; at most {limits.depth} are allowed")]
-            )
+        for name, value, most in (
+            ("ui_schema", ask.ui_schema, _UI_SCHEMA_DEPTH),
+            ("metadata", ask.metadata, limits.depth),
+        ):
+            if value is not None and (depth := json_depth(value)) > most:
+                raise Invalid(
+                    [FieldError(name, f"is nested {depth} levels deep; at most {most} are allowed")]
+                )
 
     async def _run_user(self, ask: Ask, by: AgentCaller) -> UUID | None:
         if ask.run_user is None:
@@ -298,11 +306,18 @@ class Requests:
         return await self.get(id, by)
 
     async def _load(self, id: UUID, by: Caller) -> Request:
-        request = await self._store.request(id)
+        request = await self._own(id, by)
         if request is None:  # no such id: then the text is a `unique_id` that looks like one
-            request = await self._store.request(await self._named(str(id), by))
+            request = await self._own(await self._named(str(id), by), by)
         if request is None:
-            raise NotFound(f"there is no request {id}")
+            raise NotFound(NO_SUCH_REQUEST if isinstance(by, AgentCaller) else f"there is no request {id}")
+        return request
+
+    async def _own(self, id: UUID, by: Caller) -> Request | None:
+        """The request; to an agent, another's request is as good as none."""
+        request = await self._store.request(id)
+        if request is not None and isinstance(by, AgentCaller) and not request.may_read(by):
+            return None
         return request
 
     # -- answering and ending
@@ -383,7 +398,7 @@ class Requests:
 
         request, answer = await self._change(id, by, decide)
         if answer is None:
-            raise NotFound("the answer is no longer kept")
+            raise Gone("the answer is no longer kept")
         return request, answer
 
     async def acknowledge(self, id: UUID, receipt: str, by: Caller) -> Request:
@@ -401,7 +416,8 @@ class Requests:
         async def decide(request: Request, now: datetime) -> None:
             request.erase(by=by, now=now)
 
-        return (await self._change(id, by, decide))[0]
+        request, _ = await self._change(id, by, decide)
+        return await self._load(request.id, by)  # as it now reads, without its content
 
     # -- load, decide, save
 
@@ -470,7 +486,7 @@ def _text_errors(ask: Ask) -> list[FieldError]:
     errors: list[FieldError] = []
     if ask.unique_id is not None:
         errors += unique_id_errors(ask.unique_id)
-    if not ask.message.strip():
+    if is_blank(ask.message):
         errors.append(FieldError("message", "must not be empty: it is what the person reads"))
     if ask.priority is not None and not 1 <= ask.priority <= 100:
         errors.append(FieldError("priority", "must be from 1 (most urgent) to 100"))

@@ -236,9 +236,7 @@ def _with_outcome(data: Any) -> Answer:
 
 
 def _invalid_data(errors: list[FieldError]) -> Invalid:
-    return Invalid(
-        [FieldError(f"data/{error.path}" if error.path else "data", error.message) for error in errors]
-    )
+    return Invalid([FieldError(f"data/{error.path}" if error.path else "data", error.message) for error in errors])
 
 
 def _approval(data: Any) -> Answer:
@@ -270,20 +268,17 @@ def _data_option(options: tuple[str, ...], data: Any) -> int:
     given = cast("dict[str, Any]", data)
     if not given or given.keys() - {"index", "option"}:
         raise _refusal("data", shape)
-    index: int | None = None
     if "index" in given:
         index = _whole_number(given["index"])
         if index is None or not 0 <= index < len(options):
             raise _refusal("data/index", f"The index must be a whole number from 0 to {len(options) - 1}.")
-    if "option" in given:
-        if given["option"] not in options:
-            raise _refusal("data/option", _choose_one(options))
-        named = options.index(cast("str", given["option"]))
-        if index is not None and index != named:
+        if "option" not in given:
+            return index
+        if given["option"] in options and given["option"] != options[index]:
             raise _refusal("data", "Index and option name different choices.")
-        return named
-    assert index is not None  # noqa: S101 - one of the two is there
-    return index
+    if given["option"] not in options:
+        raise _refusal("data/option", _choose_one(options))
+    return options.index(given["option"])
 
 
 def _whole_number(value: Any) -> int | None:
@@ -331,9 +326,7 @@ def _yes_or_no(labels: Labels, text: str) -> bool:
     yes = folded in _YES or folded == _fold(labels.approve)
     no = folded in _NO or folded == _fold(labels.reject)
     if yes == no:  # neither, or labels that contradict the usual words
-        raise _refusal(
-            "text", f"Answer {_quoted(labels.approve)} or {_quoted(labels.reject)} (or yes or no)."
-        )
+        raise _refusal("text", f"Answer {_quoted(labels.approve)} or {_quoted(labels.reject)} (or yes or no).")
     return yes
 
 
@@ -345,22 +338,16 @@ def _fold(text: str) -> str:
 # Reading text for a schema
 
 
-def _text_for_schema(
-    question: Question, schema: Mapping[str, Any], text: str, validator: SchemaValidator
-) -> Answer:
+def _text_for_schema(question: Question, schema: Mapping[str, Any], text: str, validator: SchemaValidator) -> Answer:
     if text.lstrip(" \t\r\n").startswith("{"):
         return _checked(question, schema, _json_object(text), validator)
     field = _only_required(schema)
     if field is None:
-        raise _refusal(
-            "text", "This form cannot be filled by a line of text; send its fields as a JSON object."
-        )
+        raise _refusal("text", "This form cannot be filled by a line of text; send its fields as a JSON object.")
     name, declared = field
     shape = _shape(declared, schema, _NESTED_CHOICES)
     if shape is None:
-        raise _refusal(
-            "text", f"{_quoted(name)} is not a single plain value; send the fields as a JSON object."
-        )
+        raise _refusal("text", f"{_quoted(name)} is not a single plain value; send the fields as a JSON object.")
     candidates = list(_candidates(shape, text))
     if not candidates:
         raise _refusal("text", shape.expected(name))
@@ -373,9 +360,7 @@ def _text_for_schema(
         else:
             fitting.append(candidate)
     if len(fitting) > 1 or (not fitting and len(candidates) > 1):
-        raise _refusal(
-            "text", f"It is not clear what is meant for {_quoted(name)}; send it as a JSON object."
-        )
+        raise _refusal("text", f"It is not clear what is meant for {_quoted(name)}; send it as a JSON object.")
     if not fitting:
         raise _invalid_data(failed)
     return _with_outcome({name: fitting[0]})
@@ -399,9 +384,7 @@ def _json_object(text: str) -> Any:
         )
     # An escaped NUL or surrogate becomes one only now. No path: it may hold names that are part of a secret.
     if text_errors(data):
-        raise _refusal(
-            "text", "The JSON holds NUL characters or half surrogate pairs, which cannot be stored."
-        )
+        raise _refusal("text", "The JSON holds NUL characters or half surrogate pairs, which cannot be stored.")
     return data
 
 

@@ -32,6 +32,9 @@ from domain.errors import (
 )
 from domain.recorded import RecordedCreation, RecordedEvent
 
+NO_SUCH_REQUEST = "this agent has no request with that id or unique_id"
+"""Said to an agent, whether there is none or it is another's."""
+
 RECEIPT_LIFETIME = timedelta(seconds=60)
 """How long the first receipt may fetch the same sealed answer again, for a response lost on the way."""
 
@@ -329,7 +332,7 @@ class Request(BaseAggregate[UUID]):
 
     def _unseen(self, caller: Caller) -> NotFound | NotAllowed:
         if isinstance(caller, AgentCaller):
-            return NotFound(f"there is no request {self.id} of this agent")
+            return NotFound(NO_SUCH_REQUEST)
         return NotAllowed(f"you have no part in request {self.id}; an administrator can reassign it to you")
 
     # -- answering
@@ -463,6 +466,8 @@ class Request(BaseAggregate[UUID]):
         where there is no sealed answer, `Gone` for another receipt or too late.
         """
         closing = self._sealed_answer_of(by)
+        if self.erased:
+            raise Gone("the content of this request was erased")
         if self.acknowledged:
             raise Gone("the answer was collected and acknowledged; it is no longer kept")
         if self.collected is not None:
@@ -521,12 +526,12 @@ class Request(BaseAggregate[UUID]):
         assert self.closing is not None
         at = self.closing.timestamp
         ended = {
-            Status.RESPONDED: "answered",
-            Status.CANCELLED: "cancelled",
-            Status.EXPIRED: "expired by its deadline",
+            Status.RESPONDED: "was answered",
+            Status.CANCELLED: "was cancelled",
+            Status.EXPIRED: "expired",
         }[self.status]
         return AlreadyClosed(
-            f"cannot {wanted}: the request was {ended} at {instant(at)}",
+            f"cannot {wanted}: the request {ended} at {instant(at)}",
             status=str(self.status),
             by=self.closing.actor,
             at=at,

@@ -11,8 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from unicodedata import category
 
 from domain.errors import FieldError
@@ -105,20 +104,17 @@ def json_equal(a: Any, b: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a value stands. Paths are written only for faults: for deep values, writing each is quadratic."""
+# Where a value stands: the place of what holds it, and the step from there. Paths are written only for faults, since
+# for deep values writing each would be quadratic.
+_Place: TypeAlias = "tuple[_Place | None, str | int]"
 
-    above: _Place | None
-    step: str | int
 
-    def path(self, start: str) -> str:
-        steps: list[str | int] = []
-        place: _Place | None = self
-        while place is not None:
-            steps.append(place.step)
-            place = place.above
-        return join_path(start, *reversed(steps))
+def _path(place: _Place | None, start: str) -> str:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    return join_path(start, *reversed(steps))
 
 
 def _faults(value: Any, start: str) -> Iterator[tuple[str, str]]:
@@ -135,20 +131,20 @@ def _faults(value: Any, start: str) -> Iterator[tuple[str, str]]:
                 if not isinstance(key, str):
                     fault = "Names of fields must be text."
                     continue
-                here = _Place(place, key)
+                here: _Place = (place, key)
                 if key_fault := _text_fault(key):
-                    yield here.path(start), f"The name of this field: {key_fault}"
+                    yield _path(here, start), f"The name of this field: {key_fault}"
                 below.append((child, here))
             stack.extend(reversed(below))
         elif isinstance(current, list | tuple):
             items = cast("list[Any]", current)
-            stack.extend((items[i], _Place(place, i)) for i in range(len(items) - 1, -1, -1))
+            stack.extend((items[i], (place, i)) for i in range(len(items) - 1, -1, -1))
         elif isinstance(current, float):
             fault = None if math.isfinite(current) else "NaN and infinite numbers are not JSON."
         elif current is not None and not isinstance(current, int):
             fault = "This is not a JSON value."
         if fault is not None:
-            yield (place.path(start) if place else start), fault
+            yield _path(place, start), fault
 
 
 def _text_fault(text: str) -> str | None:

@@ -18,9 +18,10 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Lock
-from typing import Any, NoReturn, TypeVar
-from urllib.parse import unquote, urldefrag, urljoin
+from typing import Any, NamedTuple, NoReturn, TypeVar
+from urllib.parse import unquote, urljoin
 
 import jsonschema_rs
 
@@ -50,19 +51,21 @@ _BASE = "http://schema.invalid/"  # stands in for the missing `$id`, so that rel
 
 # One unit of work is one evaluation of a subschema, about 20 ns.
 _MAX_WORK = 50_000_000
-_MAX_EXPLAINED_WORK = 30_000  # naming what failed costs a thousand times as much as seeing it
+_MAX_EXPLAINED = 30_000  # naming what failed costs a thousand times as much as seeing it
+_MAX_COPIES = 50_000_000  # bytes, since each failure holds a copy of the value that failed
 _MAX_APPLIED = 100_000  # evaluations that one value may take
 _MAX_CLOSURES = 200_000  # entries in the tables that the estimate needs
 _BACKTRACK_LIMIT = 2_000
 _SMALL_PROGRAM = 1 << 16  # bytes of a compiled pattern
-_LARGE_PROGRAM = 2 << 20
+_LARGE_PROGRAM = 4 << 20
 _PATTERN_WORK_SMALL = 50  # units per character, measured on the worst patterns of each kind
 _PATTERN_WORK_BACKTRACKING = 200
-_PATTERN_WORK_LARGE = 3_000
+_PATTERN_WORK_LARGE = 6_000
 _MAX_PATTERNS = 100
 _MAX_LARGE_PATTERNS = 10
 _LISTING = 600  # characters of a list of choices in a message
 _CHOICE = 80
+_CHOOSE = "Choose one of: "
 
 _FORMATS = {
     "date-time": "Enter a date and time with its offset, such as 2026-07-01T09:00:00Z.",
@@ -120,16 +123,16 @@ class JsonSchemas:
         if text_errors(data):
             return [FieldError("", "The data holds text or numbers that are not valid JSON.")]
         work = compiled.graph.work(data)
-        if work > _MAX_WORK:
+        if work.total > _MAX_WORK:
             return [FieldError("", "This data is too large for a form as complex as this one.")]
         if _guarded(lambda: compiled.validator.is_valid(data)) is True:
             return []
         found: list[FieldError] = []
-        if work <= _MAX_EXPLAINED_WORK:
-            failures = _guarded(lambda: list(compiled.validator.iter_errors(data)))
+        if work.evaluations <= _MAX_EXPLAINED and work.copies <= _MAX_COPIES:
+            failures = _guarded(lambda: list(islice(compiled.validator.iter_errors(data), 2 * MAX_ERRORS)))
             if isinstance(failures, list):
                 names = compiled.names if mask else None
-                found = _distinct(error for failure in failures for error in _explain(failure, names))
+                found = _one_per_path(error for failure in failures for error in _explain(failure, names))
         return found or [FieldError("", "The data does not satisfy the form.")]
 
     def _compiled(self, schema: Any) -> _Compiled:
@@ -174,9 +177,7 @@ def _compile(schema: dict[str, Any]) -> _Compiled:
     dialect = schema.get("$schema", _DEFAULT_DIALECT)
     validator_class = _DIALECTS.get(dialect.removesuffix("#")) if isinstance(dialect, str) else None
     if validator_class is None:
-        raise _Unusable(
-            "$schema", f"Unknown JSON Schema dialect; use {_DEFAULT_DIALECT} or leave $schema away."
-        )
+        raise _Unusable("$schema", f"Unknown JSON Schema dialect; use {_DEFAULT_DIALECT} or leave $schema away.")
     graph = _Graph(schema, "id" if dialect.removesuffix("#") == _DRAFT_4 else "$id")
     built = _guarded(
         lambda: validator_class(
@@ -242,13 +243,60 @@ class _Node:
     names: list[int] = field(default_factory=list)
     member_patterns: int = 0  # units per character of every member's name
     pattern: int = 0  # units per character of a text
-    choices: int = 0  # how many values an `enum` compares with
+    keywords: int = 0  # comparisons of an `enum` and checks of `required`, beyond the one evaluation
 
     def children(self) -> Iterator[int]:
         yield from self.every_child
         yield from self.names
         for found in self.members.values():
             yield from found
+
+
+class _Work(NamedTuple):
+    """`total` is in units of about 20 ns; `copies` in bytes, were everything that can fail to fail."""
+
+    evaluations: int
+    total: int
+    copies: int
+
+
+_Starts = frozenset[tuple[int, int]]  # subschemas and how often each is applied to a value
+
+
+class _State:
+    """What `starts`, applied to one value, comes to. Shared by all values to which the same is applied."""
+
+    __slots__ = ("_applied", "_below", "evaluations", "names", "per_character", "per_name_character")
+
+    def __init__(self, starts: _Starts, nodes: dict[int, _Node], closures: dict[int, Counter[int]]) -> None:
+        applied: Counter[int] = Counter()
+        for start, times in starts:
+            for node, inner in closures[start].items():
+                applied[node] += times * inner
+        self._applied = [(nodes[node], times) for node, times in applied.items()]
+        members = {name for node, _ in self._applied for name in node.members}
+        self._below: dict[str | None, _Starts | None] = dict.fromkeys([None, *members])
+        self.evaluations = sum((1 + node.keywords) * times for node, times in self._applied)
+        self.per_character = sum(node.pattern * times for node, times in self._applied)
+        self.per_name_character = sum(node.member_patterns * times for node, times in self._applied)
+        self.names = self._starts(lambda node: node.names)
+
+    def below(self, name: str | None) -> _Starts:
+        """What is applied to the member `name`, or to an item of a list."""
+        known = name if name in self._below else None
+        found = self._below[known]
+        if found is None:
+            found = self._below[known] = self._starts(
+                lambda node: [*node.every_child, *(node.members.get(known, ()) if known is not None else ())]
+            )
+        return found
+
+    def _starts(self, select: Callable[[_Node], list[int]]) -> _Starts:
+        selected: Counter[int] = Counter()
+        for node, times in self._applied:
+            for child in select(node):
+                selected[child] += times
+        return frozenset(selected.items())
 
 
 class _Graph:
@@ -273,46 +321,36 @@ class _Graph:
         self._close()
         del self._resources, self._anchors, self._dynamic
 
-    def work(self, data: Any) -> int:
-        """An upper bound of the subschema evaluations that validating `data` takes."""
-        total = 0
-        stack: list[tuple[Any, Counter[int]]] = [(data, Counter({id(self._root): 1}))]
-        while stack and total <= _MAX_WORK:
-            value, starting = stack.pop()
-            applied: Counter[int] = Counter()
-            for start, times in starting.items():
-                for node, inner in self._closures[start].items():
-                    applied[node] += times * inner
-            total += sum(applied.values())
-            if isinstance(value, str):
-                total += len(value) * sum(self._nodes[node].pattern * n for node, n in applied.items())
-            total += sum(self._nodes[node].choices * n for node, n in applied.items())
-            if isinstance(value, dict):
-                patterns = sum(self._nodes[node].member_patterns * n for node, n in applied.items())
-                names: Counter[int] = Counter()
-                for node, times in applied.items():
-                    for inner in self._nodes[node].names:
-                        names[inner] += times
-                for name, child in value.items():
-                    total += len(name) * patterns
-                    if names:
-                        stack.append((name, names))
-                    stack.append((child, self._applied_below(applied, name)))
-            elif isinstance(value, list):
-                below = self._applied_below(applied, None)
-                stack.extend((child, below) for child in value)
-        return total
+    def work(self, data: Any) -> _Work:
+        """An upper bound of the work that validating `data` takes."""
+        states: dict[_Starts, _State] = {}
 
-    def _applied_below(self, applied: Counter[int], name: str | None) -> Counter[int]:
-        below: Counter[int] = Counter()
-        for node, times in applied.items():
-            known = self._nodes[node]
-            for child in known.every_child:
-                below[child] += times
-            if name is not None:
-                for child in known.members.get(name, ()):
-                    below[child] += times
-        return below
+        def state(starts: _Starts) -> _State:
+            if starts not in states:
+                states[starts] = _State(starts, self._nodes, self._closures)
+            return states[starts]
+
+        evaluations = patterns = copies = 0
+        stack: list[tuple[Any, _State, int]] = [(data, state(frozenset({(id(self._root), 1)})), 0)]
+        while stack and evaluations + patterns <= _MAX_WORK:
+            value, here, holders = stack.pop()
+            holders += here.evaluations  # failures here and above; each holds a copy of this value
+            evaluations += here.evaluations
+            if isinstance(value, str):
+                patterns += len(value) * here.per_character
+                copies += len(value) * holders
+            copies += 16 * holders
+            if isinstance(value, dict):
+                for name, child in value.items():
+                    patterns += len(name) * here.per_name_character
+                    if here.names:
+                        stack.append((name, state(here.names), 0))
+                    stack.append((child, state(here.below(name)), holders))
+                    copies += len(name) * holders
+            elif isinstance(value, list):
+                below = state(here.below(None))
+                stack.extend((child, below, holders) for child in value)
+        return _Work(evaluations, evaluations + patterns, copies)
 
     def _index(self, schema: Any, base: str) -> None:
         """Note the base address of every subschema, and what identifiers and anchors name."""
@@ -326,7 +364,7 @@ class _Graph:
                 if identifier.startswith("#"):
                     self._anchors[address, identifier[1:]] = current
                 else:
-                    address = urldefrag(_joined(address, identifier)).url
+                    address = _address(address, identifier)[0]
                     self._resources.setdefault(address, current)
             self._bases[id(current)] = address
             for keyword in ("$anchor", "$dynamicAnchor"):
@@ -366,11 +404,10 @@ class _Graph:
 
     def _targets(self, schema: dict[str, Any], keyword: str, reference: str, path: str) -> list[Any]:
         base = self._bases[id(schema)]
-        url, fragment = urldefrag(_joined(base, reference))
+        url, fragment = _address(base, reference)
         resource = self._resources.get(url)
         if resource is None:
             raise _Unusable(path, "References must stay within the schema (#/$defs/…); nothing is fetched.")
-        fragment = unquote(fragment)
         target: Any = resource
         if fragment.startswith("/"):
             for step in fragment[1:].split("/"):
@@ -397,9 +434,10 @@ class _Graph:
             node.member_patterns = sum(
                 self._pattern(name, join_path(node.path, "patternProperties", name)) for name in patterns
             )
-        choices = schema.get("enum")
-        if isinstance(choices, list):
-            node.choices = len(choices)
+        for keyword in ("enum", "required"):
+            listed = schema.get(keyword)
+            if isinstance(listed, list):
+                node.keywords += len(listed)
 
     def _pattern(self, pattern: str, path: str) -> int:
         if pattern not in self._pattern_work:
@@ -474,11 +512,13 @@ def _subschemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, tuple[str | 
             yield keyword, "", (keyword,), value
 
 
-def _joined(base: str, reference: str) -> str:
+def _address(base: str, reference: str) -> tuple[str, str]:
+    """The absolute address and the fragment that a reference means."""
     try:
-        return urljoin(base, reference)
-    except ValueError:  # such as "http://[": an address of nothing
-        return reference
+        address, _, fragment = urljoin(base, reference).partition("#")
+    except ValueError:  # such as "http://[", the address of nothing
+        return "", ""
+    return address, unquote(fragment)
 
 
 def _step(value: Any, step: str) -> Any:
@@ -502,22 +542,22 @@ def _pattern_work(pattern: str) -> int | None:
 
 
 def _compiles(pattern: str, options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions) -> bool:
-    built = _guarded(
-        lambda: jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options)
-    )
+    built = _guarded(lambda: jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options))
     return not isinstance(built, BaseException)
 
 
 # What failed, for people
 
 
-def _distinct(errors: Iterable[FieldError]) -> list[FieldError]:
-    found: dict[FieldError, None] = {}
+def _one_per_path(errors: Iterable[FieldError]) -> list[FieldError]:
+    """The first error of each path, or the one that lists its choices."""
+    found: dict[str, FieldError] = {}
     for error in errors:
-        found.setdefault(error)
+        if error.path not in found or error.message.startswith(_CHOOSE):
+            found[error.path] = error
         if len(found) == MAX_ERRORS:
             break
-    return list(found)
+    return list(found.values())
 
 
 def _explain(failure: Any, names: frozenset[str] | None) -> Iterator[FieldError]:
@@ -645,7 +685,7 @@ def _choose_one(values: list[Any]) -> str:
             break
         shown.append(word)
     left = len(values) - len(shown)
-    return f"Choose one of: {', '.join(shown)}" + (f" … and {left} more" if left else "")
+    return f"{_CHOOSE}{', '.join(shown)}" + (f" … and {left} more" if left else "")
 
 
 def _written(value: Any) -> str:

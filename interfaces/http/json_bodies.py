@@ -19,6 +19,8 @@ class JsonRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
+            if self.headers.get("content-encoding", "identity").lower() != "identity":
+                raise _malformed("compressed bodies are not read: send it without Content-Encoding")
             self._json = parse_json(await self.body())
         return self._json
 

@@ -37,6 +37,12 @@ def _schema_object(value: Any) -> Any:
     return parsed
 
 
+def _text_or_object(value: Any) -> Any:
+    if not isinstance(value, str | dict):
+        raise ValueError("must be text, or an object for a form")
+    return value
+
+
 Instant = Annotated[
     datetime,
     BeforeValidator(parse_instant, json_schema_input_type=str),
@@ -122,7 +128,7 @@ class SubmitBody(Body):
     )
 
     unique_id: str
-    response: str | dict[str, Any]
+    response: Annotated[str | dict[str, Any], BeforeValidator(_text_or_object)]
     agent: str | None = Field(None, description="The agent that asked, where several used this unique_id.")
 
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from domain import errors
+from domain.callers import SYSTEM
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +78,7 @@ def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClos
         if isinstance(refusal, errors.AlreadyClosed):
             described = await describe_closed(request, refusal)
             extra["request"] = described
-            if described.get("by"):
+            if described["by"] != SYSTEM:
                 detail += f" by {described['by']}"
         return problem(status_of(refusal), refusal.title, detail, headers=headers, **extra)
 
@@ -89,6 +90,8 @@ def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClos
             for item in error.errors()
         ]
         first = found[0]
+        if first["path"] == "":
+            first["message"] = _about_the_whole(request)
         where = f"{first['path']}: " if first["path"] else ""
         return problem(422, errors.Invalid.title, f"{where}{first['message']}", errors=found)
 
@@ -106,6 +109,17 @@ def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClos
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_error)
+
+
+def _about_the_whole(request: Request) -> str:
+    if not _is_json(request) or request.headers.get("content-length") == "0":
+        return "send a body in JSON, with Content-Type: application/json"
+    return "the body must be a JSON object with valid names"
+
+
+def _is_json(request: Request) -> bool:
+    essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return essence == "application/json" or (essence.startswith("application/") and essence.endswith("+json"))
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -275,8 +275,7 @@ class EmbeddedPostgres:
             if process.returncode is not None:
                 outcome = f"ended with {process.returncode}"
                 raise ServerDidNotStart(outcome, self._folder.log_file, self._folder.log_since(log_end))
-            recorded = recorded_postmaster(self._folder.cluster)
-            if recorded is not None and recorded[0] == process.pid and recorded[2]:
+            if recorded_postmaster(self._folder.cluster) == (process.pid, True):
                 break
             if time.monotonic() > deadline:
                 outcome = f"was not ready after {self._start_timeout:g} s"

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -263,11 +264,11 @@ def _is_safe(base: Path, account: Account) -> bool:
     return True
 
 
-def recorded_postmaster(cluster: Path) -> tuple[int, float, bool] | None:
-    """What `postmaster.pid` says: process id, start in epoch seconds, ready for connections. None without."""
+def recorded_postmaster(cluster: Path) -> tuple[int, bool] | None:
+    """What `postmaster.pid` says: a process id and whether it accepts connections. None without."""
     try:
         lines = (cluster / "postmaster.pid").read_text("utf-8", "replace").splitlines()
-        return int(lines[0]), float(lines[2]), len(lines) > 7 and lines[7].startswith("ready")
+        return int(lines[0]), len(lines) > 7 and lines[7].startswith("ready")
     except (FileNotFoundError, IndexError, ValueError):
         return None
 
@@ -279,33 +280,48 @@ def server_processes(cluster: Path, account: Account) -> list[psutil.Process]:
     """
     if not cluster.exists():
         return []
-    recorded = recorded_postmaster(cluster)
-    found = []
+    place = cluster.stat()
+    found, closed = [], []
     for process in psutil.process_iter():
         try:
-            ours = process.name() in ("postgres", "initdb") and _works_in(process, cluster, account, recorded)
-            if ours and _alive(process):
+            if process.name() not in ("postgres", "initdb"):
+                continue
+            # The link itself, not its text: the same text means another folder inside a container.
+            folder = f"/proc/{process.pid}/cwd" if sys.platform == "linux" else process.cwd()
+            if os.path.samestat(os.stat(folder), place):
                 found.append(process)
+        except (PermissionError, psutil.AccessDenied):
+            closed.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    if closed and account.switched:
+        found += _working_in(place, closed, account)
+    return [process for process in found if _alive(process)]
 
 
-def _works_in(
-    process: psutil.Process, cluster: Path, account: Account, recorded: tuple[int, float, bool] | None
-) -> bool:
+# Root in a container usually may not look into processes of others, but their own account may.
+_LOOK = """
+import os, sys
+uid, gid, device, inode = map(int, sys.argv[1:5])
+os.setgroups([])
+os.setgid(gid)
+os.setuid(uid)
+for pid in sys.argv[5:]:
     try:
-        # The link itself, not its text: the same text means another folder inside a container.
-        folder = f"/proc/{process.pid}/cwd" if sys.platform == "linux" else process.cwd()
-        return os.path.samestat(os.stat(folder), cluster.stat())
-    except (PermissionError, psutil.AccessDenied):
-        # Root without the right to trace: fall back on number, owner and start time together.
-        return (
-            recorded is not None
-            and process.pid == recorded[0]
-            and process.uids().effective == account.uid
-            and abs(process.create_time() - recorded[1]) < 5
-        )
+        info = os.stat(f"/proc/{pid}/cwd")
+    except OSError:
+        continue
+    if (info.st_dev, info.st_ino) == (device, inode):
+        print(pid)
+"""
+
+
+def _working_in(place: os.stat_result, processes: list[psutil.Process], account: Account) -> list[psutil.Process]:
+    who = (account.uid, account.gid, place.st_dev, place.st_ino, *(process.pid for process in processes))
+    command = [sys.executable, "-I", "-S", "-c", _LOOK, *map(str, who)]
+    said = subprocess.run(command, stdout=subprocess.PIPE, check=False, text=True).stdout  # noqa: S603
+    pids = {int(line) for line in said.split()}
+    return [process for process in processes if process.pid in pids]
 
 
 async def end_old_servers(cluster: Path, account: Account) -> None:
@@ -332,7 +348,7 @@ async def end_old_servers(cluster: Path, account: Account) -> None:
 
 def _tell(
     processes: list[psutil.Process],
-    recorded: tuple[int, float, bool] | None,
+    recorded: tuple[int, bool] | None,
     forced: signal.Signals | None,
 ) -> None:
     pids = {process.pid for process in processes}

@@ -569,7 +569,7 @@ class TestSealed:
     )
 
     @given(QUESTIONS, SECRET, st.sampled_from(["bare", "object", "broken", "nul", "name"]))
-    @settings(max_examples=200)
+    @settings(max_examples=200, deadline=None)
     def test_refusals_never_hold_the_answer(self, question: Question, secret: str, how: str) -> None:
         """No refusal of a sealed answer repeats it or a part of it, whatever was wrong with it."""
         data: Any = {
@@ -629,7 +629,7 @@ TEXTS = (
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(QUESTIONS, TEXTS)
 def test_text_is_an_answer_or_invalid(question: Question, text: str) -> None:
     """Any text to any question is an answer of the right kind or `Invalid`, never another error."""
@@ -641,7 +641,7 @@ def test_text_is_an_answer_or_invalid(question: Question, text: str) -> None:
         assert same_answer(found, read_text(question, text, SCHEMAS))
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(QUESTIONS, st.none() | TEXTS, st.just(ABSENT) | JSON)
 def test_anything_is_an_answer_or_invalid(question: Question, text: str | None, data: Any) -> None:
     """Any text and data to any question are an answer or `Invalid`; what was accepted is accepted again."""

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import FieldError
@@ -76,9 +76,9 @@ def test_depth_costs_no_stack() -> None:
 
 def test_errors_are_bounded() -> None:
     """A refusal of a huge value stays short and fast."""
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(text_errors(["\x00"] * 300_000)) == MAX_ERRORS
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,7 @@ def test_depth_counts_lists_and_objects(value: Any, depth: int) -> None:
     assert json_depth(value) == depth
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_size_is_that_of_compact_json(value: Any) -> None:
     """The size of any JSON value is the number of bytes that compact JSON in UTF-8 takes."""
@@ -101,6 +102,7 @@ def test_size_of_a_number_that_python_will_not_write() -> None:
     assert abs(json_size(10**10_000) - 10_001) < 10
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_equal_to_its_copy(value: Any) -> None:
     """A JSON value equals what is read back from its JSON text."""
