@@ -28,20 +28,29 @@ class Coalescer(Generic[K, V]):
         self._queries = queries
         self._keys = keys
         self._pending: dict[K, asyncio.Future[V | None]] = {}
-        self._running: set[asyncio.Task[None]] = set()
+        self._running = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def get(self, key: K) -> V | None:
         """The value of this key, None where there is none. Raises what the query raised."""
         future = self._pending.get(key)
         if future is None:
             future = self._pending[key] = asyncio.get_running_loop().create_future()
-            if len(self._running) < self._queries:
+            if self._running < self._queries:
+                self._running += 1
                 task = asyncio.create_task(self._drain())
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(future)
 
     async def _drain(self) -> None:
+        try:
+            await self._drain_pending()
+        finally:
+            # In the very step that found nothing pending: a callback would run after a look-up had counted on us.
+            self._running -= 1
+
+    async def _drain_pending(self) -> None:
         while self._pending:
             batch = {key: self._pending.pop(key) for key in list(self._pending)[: self._keys]}
             try:

@@ -35,7 +35,7 @@ from interfaces.postgres.embedded_errors import (
 )
 
 MAJOR_VERSION = "18"
-SHARED_FOLDER = Path("/var/lib/handraise")
+SHARED_FOLDER = Path("/var/lib/handraise-postgresql")
 PORT = 5432  # only part of the socket's name
 USER = "handraise"
 

@@ -41,6 +41,10 @@ class WrongMasterKey(Exception):
         )
 
 
+class NewerVersion(MapperDeserialisationError):
+    """The event was written by a server that knows a later version of its class."""
+
+
 class MasterKey:
     """Wraps and unwraps data keys; 32 bytes."""
 
@@ -160,7 +164,10 @@ class SealingMapper(Mapper[UUID]):
         class_version = getattr(cls, "class_version", 1)
         stored_version = state.pop("class_version", 1)
         if stored_version > class_version:
-            raise _unreadable(stored, f"it has version {stored_version}, this server knows {class_version}")
+            raise NewerVersion(
+                f"event {stored.originator_version} of {originator_id} ({stored.topic}) has version {stored_version}, "
+                f"this server knows {class_version}: a newer one wrote it, upgrade this one"
+            )
         for version in range(stored_version, class_version):
             getattr(cls, f"upcast_v{version}_v{version + 1}")(state)
         state["originator_id"] = originator_id

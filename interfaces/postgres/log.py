@@ -1,0 +1,64 @@
+"""The log as read models read it: decrypted, in order, with what cannot be read named instead of raised."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from eventsourcing.persistence import MapperDeserialisationError, StoredEvent
+from eventsourcing.utils import TopicError
+
+from interfaces.postgres.sealing import MasterKey, NewerVersion, SealingMapper
+from projections.log import Entry, UnknownEvent, Unreadable
+
+
+class PostgresLog:
+    """Implements `projections.log.Log`."""
+
+    def __init__(self, master_key: MasterKey) -> None:
+        self._master_key = master_key
+        self._mapper = SealingMapper()
+
+    async def entries(
+        self, connection: psycopg.AsyncConnection, after: int, limit: int
+    ) -> list[Entry | Unreadable]:
+        cursor = await connection.execute(
+            "SELECT e.notification_id, e.originator_id, e.originator_version, e.topic, e.state, k.wrapped"
+            " FROM public.handraise_events e LEFT JOIN public.data_keys k ON k.aggregate_id = e.originator_id"
+            " WHERE e.notification_id > %s ORDER BY e.notification_id LIMIT %s",
+            (after, limit),
+            binary=True,
+        )
+        return self._read(await cursor.fetchall())
+
+    async def entries_of(
+        self, connection: psycopg.AsyncConnection, aggregate_id: UUID, first: int, last: int
+    ) -> list[Entry | Unreadable]:
+        cursor = await connection.execute(
+            "SELECT e.notification_id, e.originator_id, e.originator_version, e.topic, e.state, k.wrapped"
+            " FROM public.handraise_events e LEFT JOIN public.data_keys k ON k.aggregate_id = e.originator_id"
+            " WHERE e.originator_id = %s AND e.notification_id BETWEEN %s AND %s ORDER BY e.notification_id",
+            (aggregate_id, first, last),
+            binary=True,
+        )
+        return self._read(await cursor.fetchall())
+
+    def _read(self, rows: list[Any]) -> list[Entry | Unreadable]:
+        entries: list[Entry | Unreadable] = []
+        keys: dict[UUID, bytes | None] = {}
+        for position, id, version, topic, state, wrapped in rows:
+            try:
+                if id not in keys:
+                    keys[id] = None if wrapped is None else self._master_key.unwrap(wrapped, id.bytes)
+                event = self._mapper.open(StoredEvent(id, version, topic, state), keys[id])
+            except (TopicError, NewerVersion) as error:
+                raise UnknownEvent(
+                    f"the event at position {position} ({topic}) is not known to this server: "
+                    "a newer one wrote it, upgrade this one"
+                ) from error
+            except MapperDeserialisationError as error:
+                entries.append(Unreadable(position, id, str(error)))
+            else:
+                entries.append(Entry(position, event))
+        return entries

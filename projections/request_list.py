@@ -1,0 +1,350 @@
+"""All requests, one row each: behind the inbox and the list that people filter, sort and search.
+
+A row never holds an answer. Of what the agent wrote it holds a summary and the words to search by, until erased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from domain.callers import AgentCaller, Caller
+from domain.request import Request
+from projections.bulk import for_all
+from projections.log import Entry
+
+SUMMARY_CHARACTERS = 280
+_SEARCHED_CHARACTERS = 100_000
+"""Of message and context together; a tsvector has room for no more than a megabyte of different words."""
+
+
+class RequestList:
+    """The read model behind inbox and requests list."""
+
+    name: ClassVar[str] = "request_list"
+    version: ClassVar[int] = 1
+    tables: ClassVar[tuple[str, ...]] = ("request_list",)
+    ddl: ClassVar[str] = """
+        CREATE TABLE request_list (
+            request_id uuid PRIMARY KEY,
+            position bigint NOT NULL,
+            unique_id text NOT NULL,
+            agent_id uuid NOT NULL,
+            agent text NOT NULL,
+            request_type text NOT NULL,
+            run_id text,
+            run_step_id text,
+            run_user uuid,
+            priority integer NOT NULL,
+            secret boolean NOT NULL,
+            status text NOT NULL,
+            outcome text,
+            assigned_to uuid,
+            list_id uuid,
+            claimed boolean NOT NULL,
+            readers uuid[] NOT NULL,
+            created_at timestamptz NOT NULL,
+            expires_at timestamptz,
+            closed_at timestamptz,
+            summary text,
+            search tsvector,
+            erased boolean NOT NULL DEFAULT false
+        );
+        CREATE INDEX ON request_list (priority, created_at, request_id) WHERE status = 'Requested';
+        CREATE INDEX ON request_list (assigned_to, priority, created_at, request_id) WHERE status = 'Requested';
+        CREATE INDEX ON request_list (created_at, request_id);
+        CREATE INDEX ON request_list (priority, created_at, request_id);
+        CREATE INDEX ON request_list (agent, created_at, request_id);
+        CREATE INDEX ON request_list (coalesce(expires_at, 'infinity'), request_id);
+        CREATE INDEX ON request_list (run_id) WHERE run_id IS NOT NULL;
+        CREATE INDEX ON request_list USING gin (readers);
+        CREATE INDEX ON request_list USING gin (search);
+    """
+
+    async def apply(self, connection: psycopg.AsyncConnection, entries: Sequence[Entry]) -> None:
+        asked: list[tuple[Any, ...]] = []
+        moved: dict[UUID, tuple[Any, ...]] = {}
+        closed: list[tuple[Any, ...]] = []
+        erased: list[tuple[Any, ...]] = []
+        touched: dict[UUID, int] = {}
+        for entry in entries:
+            event, id = entry.event, entry.aggregate_id
+            if not isinstance(event, Request.Event):
+                continue
+            touched[id] = entry.position
+            match event:
+                case Request.Requested():
+                    asked.append(_row(entry.position, event))
+                case Request.Reassigned():
+                    readers = [user for user in (event.from_user, event.to_user) if user is not None]
+                    if id in moved:
+                        readers += moved[id][-1]
+                    claimed = event.cause == "claimed"
+                    moved[id] = (id, event.to_user, event.to_list, claimed, readers)
+                case Request.Responded():
+                    closed.append((id, "Responded", event.outcome, event.timestamp))
+                case Request.Cancelled():
+                    closed.append((id, "Cancelled", None, event.timestamp))
+                case Request.Expired():
+                    closed.append((id, "Expired", None, event.timestamp))
+                case Request.ContentErased():
+                    erased.append((id,))
+                case _:
+                    pass
+        await for_all(connection, _INSERT, asked)
+        await for_all(connection, _MOVE, [(*row[:4], _array(row[4])) for row in moved.values()])
+        await for_all(connection, _CLOSE, closed)
+        await for_all(connection, _ERASE, erased)
+        later = [(id, position) for id, position in touched.items()]
+        await for_all(connection, _TOUCH, later)
+
+
+def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
+    chosen, list_id = event.assignment["chosen"], event.assignment["list"]
+    readers = {str(user) for user in (chosen, event.run_user) if user is not None}
+    message = event.message
+    searched = None
+    if message is not None:
+        searched = f"{event.unique_id} {message} {event.context or ''}"[:_SEARCHED_CHARACTERS]
+    return (
+        event.originator_id,
+        position,
+        event.unique_id,
+        event.agent_id,
+        event.request_type,
+        event.run_id,
+        event.run_step_id,
+        event.run_user,
+        event.priority,
+        event.sealed,
+        chosen,
+        list_id,
+        _array(readers),
+        event.timestamp,
+        event.expires_at,
+        None if message is None else _summary(message),
+        searched,
+    )
+
+
+def _summary(message: str) -> str:
+    text = message[:SUMMARY_CHARACTERS]
+    return text if len(text) == len(message) else f"{text}…"
+
+
+def _array(ids: Any) -> str:
+    """A uuid[] as text: an array of arrays would have to be rectangular."""
+    return "{" + ",".join(sorted({str(id) for id in ids})) + "}"
+
+
+_INSERT = b"""
+    INSERT INTO request_list (request_id, position, unique_id, agent_id, agent, request_type, run_id, run_step_id,
+        run_user, priority, secret, status, assigned_to, list_id, claimed, readers, created_at, expires_at, summary,
+        search)
+    SELECT r.request_id, r.position, r.unique_id, r.agent_id, coalesce(a.readable_id, r.agent_id::text),
+        r.request_type, r.run_id, r.run_step_id, r.run_user, r.priority, r.secret, 'Requested', r.assigned_to,
+        r.list_id, false, r.readers::uuid[], r.created_at, r.expires_at, r.summary, to_tsvector('simple', r.searched)
+    FROM unnest(%s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::uuid[],
+        %s::integer[], %s::boolean[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[],
+        %s::text[], %s::text[])
+        AS r(request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority, secret,
+            assigned_to, list_id, readers, created_at, expires_at, summary, searched)
+    LEFT JOIN public.agents a ON a.id = r.agent_id
+"""
+_MOVE = b"""
+    UPDATE request_list SET assigned_to = m.assigned_to, list_id = m.list_id, claimed = m.claimed,
+        readers = (SELECT coalesce(array_agg(DISTINCT reader), '{}') FROM unnest(readers || m.readers::uuid[]) AS reader)
+    FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::boolean[], %s::text[])
+        AS m(request_id, assigned_to, list_id, claimed, readers)
+    WHERE request_list.request_id = m.request_id
+"""
+_CLOSE = b"""
+    UPDATE request_list SET status = c.status, outcome = c.outcome, closed_at = c.closed_at
+    FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::timestamptz[]) AS c(request_id, status, outcome, closed_at)
+    WHERE request_list.request_id = c.request_id
+"""
+_ERASE = b"""
+    UPDATE request_list SET summary = NULL, search = NULL, erased = true WHERE request_id = ANY(%s::uuid[])
+"""
+_TOUCH = b"""
+    UPDATE request_list SET position = t.position FROM unnest(%s::uuid[], %s::bigint[]) AS t(request_id, position)
+    WHERE request_list.request_id = t.request_id AND request_list.position < t.position
+"""
+
+
+# -- queries
+
+Sort = Literal["priority", "created_at", "agent", "expires_at"]
+Scope = Literal["mine", "shared", "all"]
+
+_COLUMNS: dict[Sort, tuple[str, ...]] = {
+    "priority": ("priority", "created_at", "request_id"),
+    "created_at": ("created_at", "request_id"),
+    "agent": ("agent", "created_at", "request_id"),
+    "expires_at": ("coalesce(expires_at, 'infinity')", "request_id"),
+}
+_TYPES = {
+    "priority": "integer",
+    "created_at": "timestamptz",
+    "agent": "text",
+    "request_id": "uuid",
+    "coalesce(expires_at, 'infinity')": "timestamptz",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of requests is narrowed to; None leaves it open. People, lists and agents by UUID."""
+
+    status: Sequence[str] | None = None
+    request_type: Sequence[str] | None = None
+    agent: UUID | None = None
+    assigned_to: UUID | None = None
+    unassigned: bool = False
+    list: UUID | None = None
+    run_id: str | None = None
+    priority_min: int | None = None
+    priority_max: int | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    q: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows, the place after the last of them (None when there are no more), and the position they show."""
+
+    items: list[dict[str, Any]]
+    next: tuple[str, ...] | None
+    position: int
+
+
+@dataclass(slots=True)
+class _Query:
+    conditions: list[sql.Composable] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+    def where(self, condition: str, *values: Any) -> None:
+        self.conditions.append(sql.SQL(condition))  # pyright: ignore[reportArgumentType]  ours, no input
+        self.values.extend(values)
+
+
+async def page_of_requests(
+    connection: psycopg.AsyncConnection,
+    caller: Caller,
+    filters: Filters,
+    *,
+    sort: Sort = "created_at",
+    descending: bool = True,
+    after: Sequence[str] | None = None,
+    limit: int,
+) -> Page:
+    """The requests that the caller may see, narrowed and sorted. `after` is a `Page.next`."""
+    query = _Query()
+    _visible_to(query, caller)
+    _narrow(query, filters)
+    return await _page(connection, query, sort, descending, after, limit)
+
+
+async def page_of_inbox(
+    connection: psycopg.AsyncConnection,
+    caller: Caller,
+    scope: Scope,
+    *,
+    after: Sequence[str] | None = None,
+    limit: int,
+) -> Page:
+    """Open requests that the caller may answer, most urgent first, then oldest.
+
+    `mine` is what is assigned to the caller; `shared` what nobody has taken: of the caller's lists and, for
+    administrators, what is assigned to nobody; `all` everything the caller may answer.
+    """
+    query = _Query()
+    query.where("status = 'Requested'")
+    if isinstance(caller, AgentCaller) or not caller.may_act:
+        query.where("false")
+    elif scope == "mine":
+        query.where("assigned_to = %s", caller.id)
+    elif scope == "shared":
+        query.where("assigned_to IS NULL")
+        if not caller.administers:
+            query.where("false")
+    elif not caller.administers:
+        query.where("assigned_to = %s", caller.id)
+    return await _page(connection, query, "priority", False, after, limit)
+
+
+def _visible_to(query: _Query, caller: Caller) -> None:
+    if isinstance(caller, AgentCaller):
+        query.where("agent_id = %s", caller.id)
+        if caller.run_user is not None:
+            query.where("run_user = %s", caller.run_user)
+    elif not caller.sees_everything:
+        query.where("(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%s::uuid[]))", caller.id, list(caller.owns))
+
+
+def _narrow(query: _Query, filters: Filters) -> None:
+    if filters.status is not None:
+        query.where("status = ANY(%s)", list(filters.status))
+        if list(filters.status) == ["Requested"]:
+            query.where("status = 'Requested'")  # as a literal, so that the partial indexes serve
+    if filters.request_type is not None:
+        query.where("request_type = ANY(%s)", list(filters.request_type))
+    if filters.unassigned:
+        query.where("assigned_to IS NULL")
+    for condition, value in (
+        ("agent_id = %s", filters.agent),
+        ("assigned_to = %s", filters.assigned_to),
+        ("list_id = %s", filters.list),
+        ("run_id = %s", filters.run_id),
+        ("priority >= %s", filters.priority_min),
+        ("priority <= %s", filters.priority_max),
+        ("created_at >= %s", filters.created_from),
+        ("created_at < %s", filters.created_to),
+        ("search @@ websearch_to_tsquery('simple', %s)", filters.q),
+    ):
+        if value is not None:
+            query.where(condition, value)
+
+
+async def _page(
+    connection: psycopg.AsyncConnection,
+    query: _Query,
+    sort: Sort,
+    descending: bool,
+    after: Sequence[str] | None,
+    limit: int,
+) -> Page:
+    columns = _COLUMNS[sort]
+    if after is not None:
+        marks = ", ".join(f"%s::{_TYPES[column]}" for column in columns)
+        query.where(f"({', '.join(columns)}) {'<' if descending else '>'} ({marks})", *after)
+    direction = "DESC" if descending else "ASC"
+    order = sql.SQL(", ".join(f"{column} {direction}" for column in columns))  # pyright: ignore[reportArgumentType]
+    keys = sql.SQL(", ".join(f"({column})::text" for column in columns))  # pyright: ignore[reportArgumentType]
+    statement = sql.SQL(
+        "SELECT request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority,"
+        " secret, status, outcome, assigned_to, list_id, claimed, created_at, expires_at, closed_at, summary, erased,"
+        " ARRAY[{keys}] AS key FROM request_list {where} ORDER BY {order} LIMIT {limit}"
+    ).format(
+        keys=keys,
+        where=sql.SQL("WHERE ") + sql.SQL(" AND ").join(query.conditions) if query.conditions else sql.SQL(""),
+        order=order,
+        limit=sql.Literal(limit + 1),
+    )
+    async with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        await cursor.execute("SELECT position FROM read_models WHERE name = %s", (RequestList.name,))
+        row = await cursor.fetchone()
+        assert row is not None
+        await cursor.execute(statement, query.values)
+        rows = await cursor.fetchall()
+    keys_of_rows = [tuple(found.pop("key")) for found in rows]
+    return Page(rows[:limit], keys_of_rows[limit - 1] if len(rows) > limit else None, row["position"])
