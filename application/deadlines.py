@@ -26,8 +26,8 @@ class Deadlines:
             now, steps = await self._due.lease(_BATCH)
             if not steps:
                 break
-            await self._requests.expire_all([step.request_id for step in steps if step.step == EXPIRE], now)
             if shred := [step.request_id for step in steps if step.step == SHRED]:
                 await self._due.shred(shred)
+            await self._requests.expire_all([step.request_id for step in steps if step.step == EXPIRE], now)
         now, next_due = await self._due.next_due()
         return None if next_due is None else max(next_due - now, timedelta(0))

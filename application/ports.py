@@ -144,8 +144,8 @@ class Directory(Protocol):
         """Who a key speaks for; None for one that is unknown, revoked, expired, or of an inactive person."""
         ...
 
-    async def user_id(self, readable_id: str) -> UUID | None:
-        """The active person with this readable id."""
+    async def user_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
+        """The person with this readable id; with `active`, only one who is."""
         ...
 
     async def agent_id(self, readable_id: str) -> UUID | None:

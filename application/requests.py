@@ -49,6 +49,8 @@ T = TypeVar("T")
 _UI_SCHEMA_DEPTH = 100
 """As deep as a response schema may be; far deeper, a stored request could not be read again."""
 
+_SHORTEST_LIFETIME = timedelta(milliseconds=1)
+
 _ATTEMPTS = 12
 """Decisions are taken again after losing a race; a request has few writers, so more than a handful means trouble."""
 
@@ -133,36 +135,44 @@ class Requests:
         question, sealed = self._question(ask)
         run_user = await self._run_user(ask, by)
         now = self._clock.now()
-        request = Request.ask(
-            by=by,
-            now=now,
-            unique_id=ask.unique_id if ask.unique_id is not None else str(uuid4()),
-            question=question,
-            sealed=sealed,
-            message=ask.message,
-            decision=fall_back(run_user),
-            priority=50 if ask.priority is None else ask.priority,
-            context=ask.context,
-            ui_schema=ask.ui_schema,
-            labels=ask.labels,
-            run_id=ask.run_id,
-            run_step_id=ask.run_step_id,
-            run_user=run_user,
-            expires_at=self._deadline(ask, now),
-            metadata=ask.metadata,
-        )
+        unique_id = ask.unique_id if ask.unique_id is not None else str(uuid4())
+
+        def made(expires_at: datetime | None) -> Request:
+            return Request.ask(
+                by=by,
+                now=now,
+                unique_id=unique_id,
+                question=question,
+                sealed=sealed,
+                message=ask.message,
+                decision=fall_back(run_user),
+                priority=50 if ask.priority is None else ask.priority,
+                context=ask.context,
+                ui_schema=ask.ui_schema,
+                labels=ask.labels,
+                run_id=ask.run_id,
+                run_step_id=ask.run_step_id,
+                run_user=run_user,
+                expires_at=expires_at,
+                metadata=ask.metadata,
+            )
+
+        deadline = self._deadline(ask, now)
+        try:
+            request = made(deadline)
+        except Invalid:
+            # The deadline has passed. An agent that comes back after it still gets what became of its request.
+            existing = await self._store.request(request_id(by.id, unique_id))
+            if existing is None:
+                raise
+            return _the_same(existing, made(None), by), False
         try:
             await self._store.save(request)
         except VersionConflict:
             existing = await self._store.request(request.id)
             if existing is None:
                 raise Unavailable("the request could not be created just now; ask again") from None
-            if not existing.may_read(by) or not existing.asks_the_same(request):
-                raise AlreadyExists(
-                    f"feedback request already exists: {request.asked.unique_id!r} was asked with other content; "
-                    "use another unique_id, or send the same content to get the same request"
-                ) from None
-            return existing, False
+            return _the_same(existing, request, by), False
         return request, True
 
     def _question(self, ask: Ask) -> tuple[Question, bool]:
@@ -233,6 +243,8 @@ class Requests:
         if ask.expires_in is not None:
             if ask.expires_in > self._limits.lifetime:
                 raise Invalid([FieldError("expires_in_seconds", self._too_far())])
+            if ask.expires_in < _SHORTEST_LIFETIME:
+                raise Invalid([FieldError("expires_in_seconds", "must be at least 0.001")])
             return now + ask.expires_in
         if ask.expires_at is not None and ask.expires_at > latest:
             raise Invalid([FieldError("expires_at", self._too_far())])
@@ -372,15 +384,20 @@ class Requests:
 
     async def expire_all(self, ids: list[UUID], now: datetime) -> None:
         """Carry out deadlines that have come by the database's time `now`, many at a time."""
-        await asyncio.gather(*(self._expire(id, now) for id in ids))
+        outcomes = await asyncio.gather(*(self._expire(id, now) for id in ids), return_exceptions=True)
+        for outcome in outcomes:  # one that fails keeps no other from expiring
+            if isinstance(outcome, BaseException):
+                raise outcome
 
     async def _expire(self, id: UUID, now: datetime) -> None:
-        request = await self._store.request(id)
-        if request is not None:
+        for _ in range(_ATTEMPTS):
+            request = await self._store.request(id)
+            if request is None:
+                return
             request.expire(now=now)
-            # Losing this race means that somebody else closed the request, which is as good.
-            with suppress(VersionConflict):
+            with suppress(VersionConflict):  # somebody was first; unless that closed it, it is due still
                 await self._store.save(request)
+                return
 
     # -- sealed answers
 
@@ -454,6 +471,16 @@ class Requests:
                 continue
             return request, result
         raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
+
+
+def _the_same(existing: Request, repeat: Request, by: AgentCaller) -> Request:
+    """The request that is there already. Raises `AlreadyExists` where the repeat is not the same."""
+    if not existing.may_read(by) or not existing.asks_the_same(repeat):
+        raise AlreadyExists(
+            f"feedback request already exists: {repeat.asked.unique_id!r} was asked with other content; "
+            "use another unique_id, or send the same content to get the same request"
+        )
+    return existing
 
 
 def _must_beat_deadline(request: Request) -> bool:

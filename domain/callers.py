@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -50,6 +51,8 @@ class AgentCaller:
     id: UUID
     key_id: UUID
     run_user: UUID | None = None
+    until: datetime | None = None
+    """When the credential stops working by itself."""
 
     @property
     def actor(self) -> str:
@@ -65,6 +68,9 @@ class PersonCaller:
     key_id: UUID | None = None
     owns: frozenset[UUID] = frozenset()
     """The agents that this person owns."""
+
+    until: datetime | None = None
+    """When the credential stops working by itself."""
 
     @property
     def actor(self) -> str:

@@ -44,6 +44,12 @@ class Invalid(Refusal):
         self.errors = errors
 
 
+class Malformed(Refusal):
+    """The input makes no sense at all: a position that the log has not reached, a cursor of another list."""
+
+    title = "Bad request"
+
+
 class NotFound(Refusal):
     """There is no such thing, or it is not the caller's to know of."""
 

@@ -18,6 +18,7 @@ from eventsourcing.domain import BaseAggregate
 
 from domain.answers import Answer, Labels, Question, same_answer
 from domain.assignment import Decision, by_command
+from domain.audience import Audience
 from domain.callers import SYSTEM, AgentCaller, Caller, PersonCaller, Via
 from domain.errors import (
     AlreadyClosed,
@@ -306,15 +307,15 @@ class Request(BaseAggregate[UUID]):
     def is_open(self) -> bool:
         return self.status is Status.REQUESTED
 
+    @property
+    def audience(self) -> Audience:
+        """Who may know of the request as it stands. It only ever grows while nobody is taken off a list."""
+        asked = self.asked
+        people = {id for id in (self.assigned_to, asked.run_user) if id is not None}
+        return Audience(asked.agent_id, asked.run_user, frozenset(people | self.past_assignees))
+
     def may_read(self, caller: Caller) -> bool:
-        if isinstance(caller, AgentCaller):
-            return self._is_own(caller)
-        return (
-            caller.sees_everything
-            or caller.id in (self.assigned_to, self.asked.run_user)
-            or caller.id in self.past_assignees
-            or self.asked.agent_id in caller.owns
-        )
+        return self.audience.includes(caller)
 
     def check_may_read(self, caller: Caller) -> None:
         """Raises `NotFound` to other agents, `NotAllowed` to people who have no part in the request."""

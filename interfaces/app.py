@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import psycopg
 import structlog
@@ -19,24 +20,40 @@ from application.requests import Limits, Requests
 from application.waits import Waits
 from domain.request import Request
 from interfaces.credentials import master_key
+from interfaces.heads import HeadLog, HeadSigner
 from interfaces.http.api import build_api
+from interfaces.http.requests import refusals
 from interfaces.metrics import Metrics
+from interfaces.postgres.chain import read_head
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.directory import PostgresDirectory
 from interfaces.postgres.due import PostgresDueSteps
 from interfaces.postgres.embedded import EmbeddedPostgres
+from interfaces.postgres.export import AuditExport
+from interfaces.postgres.facts import PostgresFacts
 from interfaces.postgres.installation import check_master_key
-from interfaces.postgres.migrate import migrate
-from interfaces.postgres.pool import new_pool
+from interfaces.postgres.log import PostgresLog
+from interfaces.postgres.migrate import migrate, prepare_read_models
+from interfaces.postgres.pool import new_pool, reading
 from interfaces.postgres.sealing import MasterKey
 from interfaces.postgres.store import PostgresEventStore
 from interfaces.postgres.tail import Tail
 from interfaces.postgres.writer import Recorded, Writer
+from interfaces.reads import Reads
 from interfaces.scheduler import Scheduler
 from interfaces.schemas import JsonSchemas
 from interfaces.settings import Settings
+from interfaces.sse.hub import Hub
+from interfaces.sse.stream import stream_routes
+from projections.audit import Audit
+from projections.dashboard import Dashboard
+from projections.projector import Projector
+from projections.read_models import ReadModel
+from projections.request_list import RequestList
 
 log = structlog.get_logger(__name__)
+
+READ_MODELS: tuple[ReadModel, ...] = (RequestList(), Dashboard(), Audit())
 
 _CLOSING = {Request.Responded.TOPIC, Request.Cancelled.TOPIC, Request.Expired.TOPIC}
 
@@ -53,7 +70,15 @@ class App:
     tail: Tail
     writer: Writer
     scheduler: Scheduler
+    projector: Projector
+    reads: Reads
+    hub: Hub
     conninfo: str
+
+    def let_go(self) -> None:
+        """End every wait with the request as it stands, and every live stream: the server stops."""
+        self.waits.stop()
+        self.hub.close_all()
 
 
 @asynccontextmanager
@@ -73,6 +98,7 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         key = MasterKey(master_key(settings))
         async with await psycopg.AsyncConnection.connect(conninfo) as connection:
             await check_master_key(connection, key)
+            await prepare_read_models(connection, READ_MODELS)
 
         clock = clock or DatabaseClock()
         pool = new_pool(conninfo, settings.database_pool_size)
@@ -94,23 +120,37 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         )
         directory_service = DirectoryService(store, directory, clock)
         scheduler = Scheduler(Deadlines(PostgresDueSteps(pool, clock), requests))
+        projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
+        reads = Reads(pool, projector, tail, store)
+        hub = Hub(PostgresFacts(pool), directory)
+        signer = HeadSigner(key, clock)
         metrics = Metrics()
 
-        def wake(recorded: Sequence[Recorded]) -> None:
+        async def signed_head() -> dict[str, Any]:
+            return signer.sign(await reading(pool, read_head))
+
+        def follow(recorded: Sequence[Recorded]) -> None:
             for event in recorded:
                 if event.topic in _CLOSING:
                     waits.closed(event.originator_id)
+                elif not event.topic.startswith(Request.TOPIC):
+                    hub.directory_changed()
+            projector.follow_to(recorded[-1].position)
+            hub.follow_to(recorded[-1].position)
 
-        tail.subscribe(wake)
+        tail.subscribe(follow)
         tail.subscribe(metrics.count)
         tail.subscribe(scheduler.notice)
-        for part in (tail, writer, scheduler):
+        for part in (tail, writer, scheduler, projector, HeadLog(signed_head)):
             await part.start()
             stack.push_async_callback(part.stop)
+        projector.follow_to(tail.position)
+        await hub.start(tail.position)
+        stack.push_async_callback(hub.stop)
         stack.callback(waits.stop)
 
         def ready() -> dict[str, bool]:
-            checks = {"writer": writer.connected, "tail": tail.listening}
+            checks = {"writer": writer.connected, "tail": tail.listening, "projector": projector.failure is None}
             return checks if postgres is None else {"postgres": postgres.running} | checks
 
         def observe(route: str, status: int, seconds: float) -> None:
@@ -119,16 +159,31 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
                 metrics.http_seconds.labels(route).observe(seconds)
 
         metrics.watch("handraise_waiting", "Waits for a request to close, now", lambda: len(waits))
-        metrics.watch(
-            "handraise_queued_writes", "Writes waiting for the database, now", lambda: writer.queued
-        )
+        metrics.watch("handraise_queued_writes", "Writes waiting for the database, now", lambda: writer.queued)
         metrics.watch("handraise_log_position", "The newest position seen in the log", lambda: tail.position)
         metrics.watch("handraise_ready", "1 while the server can do its work", lambda: all(ready().values()))
+        metrics.watch(
+            "handraise_projection_behind", "Positions that the slowest read model is behind", lambda: projector.behind
+        )
+        metrics.watch("handraise_streams", "Live streams open, now", lambda: len(hub))
         api = build_api(
             requests=requests,
             directory_service=directory_service,
             directory=directory,
             store=store,
+            reads=reads,
+            clock=clock,
+            export=AuditExport(conninfo),
+            head=signed_head,
+            stream=lambda route_class, reauthenticate: stream_routes(
+                hub=hub,
+                clock=clock,
+                head=store.head,
+                route_class=route_class,
+                reauthenticate=reauthenticate,
+                heartbeat_seconds=settings.stream_heartbeat_seconds,
+                refusals=refusals(),
+            ),
             ready=ready,
             metrics=metrics.render,
             observe=observe,
@@ -136,8 +191,14 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
             version=server_version(),
         )
         log.info("started", embedded=postgres is not None, position=tail.position, pid=os.getpid())
-        yield App(api, requests, directory_service, store, waits, tail, writer, scheduler, conninfo)
+        yield App(
+            api, requests, directory_service, store, waits, tail, writer, scheduler, projector, reads, hub, conninfo
+        )
         log.info("stopping", waiting=len(waits))
+
+
+def _report(what: str, details: dict[str, object]) -> None:
+    log.warning(what, **details)
 
 
 def server_version() -> str:

@@ -163,9 +163,7 @@ def _bound(settings: Settings) -> Generator[socket.socket]:
     Raises `CannotListen`.
     """
     try:
-        found = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise CannotListen(settings.host, settings.port, error) from None
     refused: OSError | None = None

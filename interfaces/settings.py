@@ -61,6 +61,9 @@ class Settings(BaseSettings):
         gt=0,
         description="How long silence from the database is trusted before the log is read unasked.",
     )
+    stream_heartbeat_seconds: float = Field(
+        15.0, gt=0, description="How often the live stream gives a sign of life when nothing happens."
+    )
     stop_seconds: float = Field(10.0, gt=0, description="How long a graceful stop may take.")
 
     @field_validator("secret_key")

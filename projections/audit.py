@@ -155,14 +155,11 @@ async def page_of_audit(
     connection: psycopg.AsyncConnection, filters: AuditFilters, *, before: int | None, limit: int
 ) -> AuditPage:
     """The newest events that pass the filters, from just before the position `before`."""
-    where, values = _where(filters)
-    if before is not None:
-        where.append(sql.SQL("position < %s"))
-        values.append(before)
+    where, values = conditions(filters, before=before)
     statement = sql.SQL(
-        "SELECT position, at, type, kind, actor, aggregate_id, agent_id, facts, content FROM audit {where}"
+        "SELECT position, at, type, kind, actor, aggregate_id, agent_id, facts, content FROM audit a{where}"
         " ORDER BY position DESC LIMIT {limit}"
-    ).format(where=_conjunction(where), limit=sql.Literal(limit + 1))
+    ).format(where=where, limit=sql.Literal(limit + 1))
     async with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         await cursor.execute("SELECT position FROM read_models WHERE name = %s", (Audit.name,))
@@ -174,23 +171,21 @@ async def page_of_audit(
     return AuditPage(rows[:limit], rows[limit - 1]["position"] if more else None, row["position"])
 
 
-def _where(filters: AuditFilters) -> tuple[list[sql.Composable], list[Any]]:
+def conditions(filters: AuditFilters, *, before: int | None = None) -> tuple[sql.Composable, list[Any]]:
+    """The WHERE clause (or nothing) that these filters mean over the table `audit a`, and its values."""
     where: list[sql.Composable] = []
     values: list[Any] = []
     for condition, value in (
-        (sql.SQL("actor = %s"), filters.actor),
-        (sql.SQL("type = ANY(%s)"), None if filters.type is None else list(filters.type)),
-        (sql.SQL("aggregate_id = %s"), filters.request_id),
-        (sql.SQL("agent_id = %s"), filters.agent),
-        (sql.SQL("at >= %s"), filters.since),
-        (sql.SQL("at < %s"), filters.until),
-        (sql.SQL("search @@ websearch_to_tsquery('simple', %s)"), filters.q),
+        (sql.SQL("a.actor = %s"), filters.actor),
+        (sql.SQL("a.type = ANY(%s)"), None if filters.type is None else list(filters.type)),
+        (sql.SQL("a.aggregate_id = %s"), filters.request_id),
+        (sql.SQL("a.agent_id = %s"), filters.agent),
+        (sql.SQL("a.at >= %s"), filters.since),
+        (sql.SQL("a.at < %s"), filters.until),
+        (sql.SQL("a.search @@ websearch_to_tsquery('simple', %s)"), filters.q),
+        (sql.SQL("a.position < %s"), before),
     ):
         if value is not None:
             where.append(condition)
             values.append(value)
-    return where, values
-
-
-def _conjunction(where: Sequence[sql.Composable]) -> sql.Composable:
-    return sql.SQL("WHERE ") + sql.SQL(" AND ").join(where) if where else sql.SQL("")
+    return (sql.SQL(" WHERE ") + sql.SQL(" AND ").join(where) if where else sql.SQL("")), values

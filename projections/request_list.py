@@ -102,8 +102,7 @@ class RequestList:
         await for_all(connection, _MOVE, [(*row[:4], _array(row[4])) for row in moved.values()])
         await for_all(connection, _CLOSE, closed)
         await for_all(connection, _ERASE, erased)
-        later = [(id, position) for id, position in touched.items()]
-        await for_all(connection, _TOUCH, later)
+        await for_all(connection, _TOUCH, list(touched.items()))
 
 
 def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
@@ -160,7 +159,8 @@ _INSERT = b"""
 """
 _MOVE = b"""
     UPDATE request_list SET assigned_to = m.assigned_to, list_id = m.list_id, claimed = m.claimed,
-        readers = (SELECT coalesce(array_agg(DISTINCT reader), '{}') FROM unnest(readers || m.readers::uuid[]) AS reader)
+        readers = (SELECT coalesce(array_agg(DISTINCT reader), '{}')
+            FROM unnest(request_list.readers || m.readers::uuid[]) AS reader)
     FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::boolean[], %s::text[])
         AS m(request_id, assigned_to, list_id, claimed, readers)
     WHERE request_list.request_id = m.request_id

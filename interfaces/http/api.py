@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from application.directory import DirectoryService
-from application.ports import Directory, EventStore
+from application.ports import Clock, Directory, EventStore
 from application.requests import Requests
+from domain.callers import Caller
 from domain.errors import AlreadyClosed
 from interfaces.http import problems
+from interfaces.http.audit import Export, SignedHead, audit_routes
+from interfaces.http.callers import authenticate_again, authenticated_route
+from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
 from interfaces.http.json_bodies import BodyLimit
+from interfaces.http.lists import list_routes
 from interfaces.http.models import Problem
 from interfaces.http.operations import Readiness, operation_routes
+from interfaces.http.reading import Reads
 from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 
 Observe = Callable[[str, int, float], None]
 """(route, status, seconds) of a finished HTTP request."""
+
+
+Stream = Callable[[type[APIRoute], Callable[[Request], Callable[[], Awaitable[Caller | None]]]], APIRouter]
+"""Makes the routes of the live stream from a route class that authenticates, and a way to do so again later."""
 
 
 def build_api(
@@ -32,6 +43,11 @@ def build_api(
     directory_service: DirectoryService,
     directory: Directory,
     store: EventStore,
+    reads: Reads,
+    clock: Clock,
+    export: Export,
+    head: SignedHead,
+    stream: Stream,
     ready: Readiness,
     metrics: Callable[[], bytes],
     observe: Observe,
@@ -49,6 +65,21 @@ def build_api(
     authenticate = directory_service.authenticate
     app.include_router(request_routes(requests, represent, authenticate))
     app.include_router(directory_routes(directory_service, store, represent, authenticate))
+    app.include_router(list_routes(reads, directory, represent, authenticate))
+    app.include_router(dashboard_routes(reads, represent, authenticate, clock))
+    app.include_router(
+        audit_routes(
+            reads=reads,
+            directory=directory,
+            represent=represent,
+            authenticate=authenticate,
+            export=export,
+            head=head,
+        )
+    )
+    app.include_router(
+        stream(authenticated_route(authenticate), lambda request: authenticate_again(authenticate, request))
+    )
     app.include_router(operation_routes(ready, metrics))
 
     async def describe_closed(request: Request, refusal: AlreadyClosed) -> dict[str, Any]:

@@ -36,6 +36,16 @@ def authenticated_route(authenticate: Authenticate) -> type[APIRoute]:
     return AuthenticatedRoute
 
 
+def authenticate_again(authenticate: Authenticate, request: Request) -> Callable[[], Awaitable[Caller | None]]:
+    """Asks who this request's credential speaks for by now, for what outlives the request's beginning."""
+    key = _bearer(request)
+
+    async def again() -> Caller | None:
+        return await authenticate(key)
+
+    return again
+
+
 async def caller(request: Request) -> Caller:
     """The caller, for a handler's signature."""
     return request.state.caller

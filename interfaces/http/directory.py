@@ -76,18 +76,14 @@ def directory_routes(
         responses=refusals(403, 409, 422),
     )
     async def add_user(body: NewUser, by: By) -> Json:
-        id, position = await directory.add_user(
-            by=by, name=body.name, role=body.role, id=body.id, email=body.email
-        )
+        id, position = await directory.add_user(by=by, name=body.name, role=body.role, id=body.id, email=body.email)
         return Json({"id": id, "position": position}, status_code=201)
 
     @router.get("/agents", response_model=AgentPage, summary="List agents", responses=refusals(403, 422))
     async def agents(by: By, limit: Limit = 50, cursor: Cursor = None) -> Json:
         entries = await directory.agents(by=by, after=cursor or "", limit=limit + 1)
         names = await represent.names(agent.owner for agent in entries)
-        items = [
-            {"id": agent.readable_id, "name": agent.name, "owner": names.of(agent.owner)} for agent in entries
-        ]
+        items = [{"id": agent.readable_id, "name": agent.name, "owner": names.of(agent.owner)} for agent in entries]
         return await page(entries, limit, items)
 
     @router.post(
@@ -104,9 +100,7 @@ def directory_routes(
     @router.get("/keys", response_model=KeyPage, summary="List keys", responses=refusals(403, 422))
     async def keys(by: By, limit: Limit = 50, cursor: Cursor = None) -> Json:
         entries = await directory.keys(by=by, after=cursor or "", limit=limit + 1)
-        names = await represent.names(
-            id for key in entries for id in (key.agent_id, key.user_id, key.run_user)
-        )
+        names = await represent.names(id for key in entries for id in (key.agent_id, key.user_id, key.run_user))
         items = [
             {
                 "id": key.readable_id,

@@ -36,7 +36,7 @@ class Json(JSONResponse):
 def parse_json(body: bytes) -> Any:
     """Raises `HTTPException` 400 that says where the JSON ends making sense, without quoting it."""
     try:
-        return _DECODER.decode(body.decode("utf-8"))
+        return decode_json(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise _malformed(f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -45,6 +45,11 @@ def parse_json(body: bytes) -> Any:
         raise _malformed("the body is nested too deeply") from None
     except ValueError as error:
         raise _malformed(f"the body is not acceptable JSON: {error}") from None
+
+
+def decode_json(text: str) -> Any:
+    """The value of a JSON text. Raises `ValueError`, or `RecursionError` for one nested too deeply."""
+    return _DECODER.decode(text)
 
 
 def _finite(text: str) -> float:

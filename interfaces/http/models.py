@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from domain.callers import Role
+from interfaces.http.json_bodies import decode_json
 
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
@@ -29,9 +30,11 @@ def _schema_object(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        parsed = json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError("is text, but not the JSON text of an object") from None
+        parsed = decode_json(value)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is text, but not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise ValueError("is JSON text that is nested too deeply") from None
     if not isinstance(parsed, dict):
         raise ValueError("is the JSON text of something other than an object")
     return parsed
@@ -48,9 +51,7 @@ Instant = Annotated[
     BeforeValidator(parse_instant, json_schema_input_type=str),
     Field(json_schema_extra={"format": "date-time"}),
 ]
-SchemaObject = Annotated[
-    dict[str, Any], BeforeValidator(_schema_object, json_schema_input_type=dict[str, Any] | str)
-]
+SchemaObject = Annotated[dict[str, Any], BeforeValidator(_schema_object, json_schema_input_type=dict[str, Any] | str)]
 
 
 class Body(BaseModel):
@@ -111,9 +112,7 @@ class RespondBody(Body):
     """A person's answer: `text`, `data`, or both where the question takes both."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"data": {"approved": True, "note": "after 6 pm"}}, {"text": "Staging"}]
-        }
+        json_schema_extra={"examples": [{"data": {"approved": True, "note": "after 6 pm"}}, {"text": "Staging"}]}
     )
 
     text: str | None = None
@@ -123,9 +122,7 @@ class RespondBody(Body):
 class SubmitBody(Body):
     """An answer as text, to a request known by its `unique_id`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"unique_id": "login-code", "response": "012345"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"unique_id": "login-code", "response": "012345"}]})
 
     unique_id: str
     response: Annotated[str | dict[str, Any], BeforeValidator(_text_or_object)]
@@ -156,9 +153,7 @@ class NewUser(Body):
 
     name: str
     role: Annotated[Role, Field(strict=False)] = Role.MEMBER
-    id: str | None = Field(
-        None, description="The readable id; made from the name if not given, never reused."
-    )
+    id: str | None = Field(None, description="The readable id; made from the name if not given, never reused.")
     email: str | None = None
 
 
@@ -166,9 +161,7 @@ class NewAgent(Body):
     """An agent for the directory."""
 
     name: str
-    id: str | None = Field(
-        None, description="The readable id; made from the name if not given, never reused."
-    )
+    id: str | None = Field(None, description="The readable id; made from the name if not given, never reused.")
     owner: str | None = Field(None, description="The user who owns the agent and may read what it asks.")
 
 
@@ -368,3 +361,109 @@ class Problem(BaseModel):
     detail: str
     errors: list[dict[str, str]] | None = None
     request: dict[str, Any] | None = None
+
+
+# -- lists, dashboard, audit
+
+
+class RequestItem(BaseModel):
+    """A request in a list: what is needed to pick one, never an answer."""
+
+    id: str
+    unique_id: str
+    status: Literal["Requested", "Responded", "Cancelled", "Expired"]
+    summary: str | None = Field(description="The beginning of the message; null once erased.")
+    request_type: str
+    agent: str
+    run_id: str | None
+    run_step_id: str | None
+    run_user: str | None
+    secret: bool
+    priority: int
+    assigned_to: str | None
+    list: str | None
+    claimed: bool
+    created_at: str
+    expires_at: str | None
+    closed_at: str | None
+    outcome: Literal["approved", "rejected", "answered"] | None
+    erased: bool
+    position: int
+
+
+class RequestPage(BaseModel):
+    items: list[RequestItem]
+    next_cursor: str | None
+    position: int
+
+
+class Oldest(BaseModel):
+    """The request that has waited longest."""
+
+    id: str
+    created_at: str
+
+
+class TimeToAnswer(BaseModel):
+    """Seconds from asking to answering, over the latest answers."""
+
+    p50: float | None
+    p90: float | None
+    of_latest: int
+
+
+class Counted(BaseModel):
+    """How many in an hour or a day that starts at `from`."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_: str = Field(alias="from")
+    count: int
+
+
+class DashboardView(BaseModel):
+    """Counts are by status within each type, agent and person."""
+
+    by_status: dict[str, int]
+    by_type: dict[str, dict[str, int]]
+    by_agent: dict[str, dict[str, int]]
+    by_person: dict[str, dict[str, int]]
+    oldest_open: Oldest | None
+    open_older_than_a_day: int
+    open_older_than_a_week: int
+    time_to_answer_seconds: TimeToAnswer
+    answered_per_hour: list[Counted]
+    answered_per_day: list[Counted]
+    position: int
+
+
+class AuditItem(BaseModel):
+    """One event. `facts` stay for good, `content` until it is erased."""
+
+    position: int
+    at: str
+    type: str
+    of: str = Field(description="What it happened to: Request, User, Agent, AccessKey.")
+    actor: str
+    aggregate_id: str
+    request_id: str | None
+    agent: str | None
+    facts: dict[str, Any]
+    content: dict[str, Any] | None
+
+
+class AuditPageView(BaseModel):
+    items: list[AuditItem]
+    next_cursor: str | None
+    position: int
+
+
+class HeadView(BaseModel):
+    """`head` is `<position>:<hash>`; the Ed25519 signature covers `head`, a space and `at`."""
+
+    position: int
+    hash: str
+    head: str
+    at: str
+    signature: str
+    public_key: str

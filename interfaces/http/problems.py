@@ -19,6 +19,7 @@ from domain.callers import SYSTEM
 log = structlog.get_logger(__name__)
 
 STATUS: dict[type[errors.Refusal], int] = {
+    errors.Malformed: 400,
     errors.Invalid: 422,
     errors.NotFound: 404,
     errors.NotAllowed: 403,

@@ -42,8 +42,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problem documents that an operation may answer with, for OpenAPI."""
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"description": HTTPStatus(status).phrase, "content": content}
-        for status in (400, 401, *statuses, 503)
+        status: {"description": HTTPStatus(status).phrase, "content": content} for status in (400, 401, *statuses, 503)
     }
 
 
@@ -57,9 +56,7 @@ def request_routes(requests: Requests, represent: Representations, authenticate:
         response_model=RequestView,
         summary="Ask a person",
         responses=refusals(403, 409, 413, 422)
-        | {
-            200: {"model": RequestView, "description": "Asked before with the same content: the same request"}
-        },
+        | {200: {"model": RequestView, "description": "Asked before with the same content: the same request"}},
     )
     async def create(body: CreateRequest, by: By) -> Json:
         request, created = await requests.ask(_ask(body), by)
@@ -87,9 +84,7 @@ def request_routes(requests: Requests, represent: Representations, authenticate:
         by: By,
         timeout_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 30,
     ) -> Json:
-        return Json(
-            await represent.request(await requests.wait(await requests.find(id, by), by, timeout_seconds))
-        )
+        return Json(await represent.request(await requests.wait(await requests.find(id, by), by, timeout_seconds)))
 
     @router.get(
         "/requests/{id}/history",

@@ -7,6 +7,7 @@ the ciphertext, so that erasing a key leaves it whole, and it is never rebuilt.
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import psycopg
 from interfaces.postgres.migrate import GENESIS
 
 _FIXED = struct.Struct(">q16sqI")
+_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})")
 
 
 def link(previous: bytes, position: int, originator_id: UUID, version: int, topic: str, state: bytes) -> bytes:
@@ -42,10 +44,10 @@ class Head:
     @classmethod
     def parse(cls, text: str) -> Head:
         """Raises `ValueError` for anything but `<position>:<64 hex digits>`."""
-        position, _, digest = text.strip().partition(":")
-        if not (position.isascii() and position.isdigit() and len(digest) == 64):
+        found = _HEAD.fullmatch(text.strip())
+        if found is None:
             raise ValueError(f"{text!r} is not a head: expected <position>:<64 hex digits>")
-        return cls(int(position), bytes.fromhex(digest))
+        return cls(int(found[1]), bytes.fromhex(found[2]))
 
 
 @dataclass(frozen=True, slots=True)

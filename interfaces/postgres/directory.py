@@ -31,7 +31,7 @@ class PostgresDirectory:
     async def _fetch_callers(self, hashes: Sequence[bytes]) -> Mapping[bytes, Caller]:
         async def read(connection: psycopg.AsyncConnection) -> list[Any]:
             cursor = await connection.execute(
-                "SELECT k.sha256, k.id, k.agent_id, k.run_user, k.user_id, u.role,"  # noqa: S608  our own expression
+                "SELECT k.sha256, k.id, k.agent_id, k.run_user, k.user_id, u.role, k.expires_at,"  # noqa: S608  our own expression
                 " array(SELECT a.id FROM agents a WHERE a.owner = k.user_id)"
                 " FROM access_keys k LEFT JOIN users u ON u.id = k.user_id"
                 " WHERE k.sha256 = ANY(%b) AND NOT k.revoked AND (k.user_id IS NULL OR u.active)"
@@ -43,15 +43,17 @@ class PostgresDirectory:
             return await cursor.fetchall()
 
         callers: dict[bytes, Caller] = {}
-        for sha256, key_id, agent_id, run_user, user_id, role, owns in await reading(self._pool, read):
+        for sha256, key_id, agent_id, run_user, user_id, role, until, owns in await reading(self._pool, read):
             if agent_id is not None:
-                callers[sha256] = AgentCaller(agent_id, key_id, run_user)
+                callers[sha256] = AgentCaller(agent_id, key_id, run_user, until)
             else:
-                callers[sha256] = PersonCaller(user_id, Role(role), key_id, frozenset(owns))
+                callers[sha256] = PersonCaller(user_id, Role(role), key_id, frozenset(owns), until)
         return callers
 
-    async def user_id(self, readable_id: str) -> UUID | None:
-        return await self._one("SELECT id FROM users WHERE readable_id = %s AND active", readable_id)
+    async def user_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
+        if active:
+            return await self._one("SELECT id FROM users WHERE readable_id = %s AND active", readable_id)
+        return await self._one("SELECT id FROM users WHERE readable_id = %s", readable_id)
 
     async def agent_id(self, readable_id: str) -> UUID | None:
         return await self._one("SELECT id FROM agents WHERE readable_id = %s", readable_id)

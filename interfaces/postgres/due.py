@@ -50,8 +50,11 @@ class PostgresDueSteps:
         return row[0], row[1]
 
     async def shred(self, ids: Sequence[UUID]) -> None:
-        async with reached(self._pool) as connection, connection.transaction():
-            await connection.execute("DELETE FROM sealed_answers WHERE request_id = ANY(%s)", (list(ids),))
+        async with reached(self._pool) as connection:
+            # Not where somebody has collected meanwhile: that gave the step a new time and no lease.
             await connection.execute(
-                "DELETE FROM due_steps WHERE request_id = ANY(%s) AND step = %s", (list(ids), SHRED)
+                "WITH done AS (DELETE FROM due_steps WHERE request_id = ANY(%s) AND step = %s"
+                "  AND leased_until IS NOT NULL RETURNING request_id)"
+                " DELETE FROM sealed_answers USING done WHERE sealed_answers.request_id = done.request_id",
+                (list(ids), SHRED),
             )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 import psycopg
 from psycopg.abc import Query
+
+from projections.read_models import ReadModel, ensure_read_models
 
 MIGRATION_LOCK = 0x68616E6472_01
 GENESIS = hashlib.sha256(b"handraise event chain").digest()
@@ -60,6 +63,13 @@ async def migrate(conninfo: str) -> int:
         if current == 0:
             await connection.execute("INSERT INTO event_chain VALUES (0, %s)", (GENESIS,))
         return latest
+
+
+async def prepare_read_models(connection: psycopg.AsyncConnection, models: Sequence[ReadModel]) -> list[str]:
+    """Make the tables of new or changed read models, once, however many replicas start together; their names."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+        return await ensure_read_models(connection, models)
 
 
 def _trusted(sql: str) -> Query:

@@ -125,32 +125,37 @@ class PostgresEventStore:
     ) -> int:
         stored: list[StoredEvent] = []
         rows: list[Change] = []
+        new_keys: dict[UUID, bytes] = {}
         for aggregate in aggregates:
             for event in aggregate.collect_events():
                 assert isinstance(event, RecordedEvent)
-                stored.append(self._mapper.seal(event, self._key_for(event, rows)))
+                stored.append(self._mapper.seal(event, await self._key_for(event, new_keys)))
                 rows.extend(changes(event))
         if not stored:
             return max((a.position for a in aggregates if isinstance(a, Request)), default=0)
         if sealed_answer is not None:
             rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
+        rows += [(ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))) for id, key in new_keys.items()]
         position = await self._writer.append(stored, rows, before)
+        for id, key in new_keys.items():  # only now: a refused creation must not displace the key that is in use
+            self._remember(id, key)
         for aggregate in aggregates:
             if isinstance(aggregate, Request):
                 aggregate.position = position
         return position
 
-    def _key_for(self, event: RecordedEvent, rows: list[Change]) -> bytes | None:
-        """The data key to seal this event with; a new one, with its row, for a first event with content."""
+    async def _key_for(self, event: RecordedEvent, new_keys: dict[UUID, bytes]) -> bytes | None:
+        """The data key to seal this event with; a new one for a first event with content."""
         if not event.CONTENT:
             return None
         id = event.originator_id
         if event.originator_version == 1:
-            key = new_data_key()
-            self._remember(id, key)
-            rows.append((ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))))
-            return key
-        return self._data_keys[id]
+            new_keys[id] = new_data_key()
+        if id in new_keys:
+            return new_keys[id]
+        if id not in self._data_keys:  # loaded so long ago that it was forgotten
+            self._open(await self._rows(id))
+        return self._data_keys.get(id)
 
     def _remember(self, id: UUID, key: bytes | None) -> None:
         self._data_keys[id] = key

@@ -103,7 +103,7 @@ class Tail:
                     self._told.set()  # whatever came while nobody listened
                     started.set()
                     async for notify in connection.notifies():
-                        if int(notify.payload or 0) > self.position:
+                        if not notify.payload.isdecimal() or int(notify.payload) > self.position:
                             self._told.set()
             except errors.Error as error:
                 log.warning("tail connection lost", error=type(error).__name__)

@@ -143,8 +143,7 @@ class Writer:
             if not self._queue:
                 if self._stopping:
                     return
-                self._filled.clear()
-                await self._filled.wait()
+                await self._idle()
                 continue
             groups = self._next_batch()
             try:
@@ -155,6 +154,26 @@ class Writer:
                 log.exception("write failed", groups=len(groups))
                 for group in groups:
                     group.settle(Unavailable(f"the write failed ({type(error).__name__}); nothing was written"))
+
+    async def _idle(self) -> None:
+        """Wait for something to write. A connection that stirs unasked has most likely ended: look at once."""
+        connection = self._connection
+        if connection is None or connection.closed:
+            await self._recover([])
+            return
+        loop, socket = asyncio.get_running_loop(), connection.fileno()
+        self._filled.clear()
+        loop.add_reader(socket, self._filled.set)
+        try:
+            await self._filled.wait()
+        finally:
+            loop.remove_reader(socket)
+        if self._queue or self._stopping:
+            return
+        try:
+            await connection.execute("SELECT 1", prepare=False)
+        except errors.Error:
+            await self._recover([])
 
     def _next_batch(self) -> list[Group]:
         groups = [self._queue.popleft()]
@@ -168,20 +187,33 @@ class Writer:
 
     async def _write(self, groups: list[Group]) -> None:
         try:
-            await self._transact(groups)
-        except errors.Error as error:
-            if _is_lost(error, self._connection):
+            written = await self._transact(groups)
+        except Exception as error:  # from the database, or from making what is sent to it
+            if not await self._rolled_back(error):
                 await self._recover(groups)
                 return
-            assert self._connection is not None
-            await self._connection.execute("ROLLBACK")
             if len(groups) > 1:  # one group spoils the batch: find out which, the others are written
                 for group in groups:
                     await self._write([group])
                 return
             groups[0].settle(_refusal(error))
+            return
+        if written:
+            self._announce(written)
 
-    async def _transact(self, groups: list[Group]) -> None:
+    async def _rolled_back(self, error: Exception) -> bool:
+        """Whether the connection is still there and nothing is left of the failed transaction, above all its lock."""
+        connection = self._connection
+        if connection is None or _is_lost(error, connection):
+            return False
+        try:
+            await connection.execute("ROLLBACK")
+        except errors.Error:
+            return False
+        return True
+
+    async def _transact(self, groups: list[Group]) -> list[Group]:
+        """Those of the groups that were written; the others are told why not."""
         connection = self._connection
         assert connection is not None
         self._committing = False
@@ -217,7 +249,7 @@ class Writer:
                 batch.add(group)
             if not fitting:
                 await connection.execute("ROLLBACK")
-                return
+                return []
             await connection.execute(
                 "INSERT INTO handraise_events"
                 " (originator_id, originator_version, topic, state, notification_id)"
@@ -236,7 +268,7 @@ class Writer:
             self._committing = True
             await connection.execute("COMMIT")
         self._committing = False
-        self._announce(fitting)
+        return fitting
 
     def _announce(self, groups: Sequence[Group]) -> None:
         recorded = [
@@ -267,11 +299,14 @@ class Writer:
         log.warning("database connection lost", in_doubt=len(in_doubt))
         attempt = 0
         while True:
+            connection = None
             try:
                 connection = await self._connect()
                 written = await self._written(connection, in_doubt)
                 break
             except errors.Error:
+                if connection is not None:
+                    await connection.close()
                 if self._stopping:
                     for group in in_doubt:
                         group.settle(_unknown())
@@ -370,11 +405,20 @@ def _check(group: Group, versions: dict[UUID, int], now: datetime) -> Exception 
 
 
 def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]]]]:
-    rows: dict[Bulk, list[tuple[object, ...]]] = {}
+    """Few statements for all rows, in an order that keeps the order of the changes of each aggregate."""
+    statements: list[tuple[Bulk, list[tuple[object, ...]]]] = []
+    reached: dict[UUID, int] = {}
     for group in groups:
+        ids = {_uuid(event) for event in group.events}
+        at = max((reached.get(id_, 0) for id_ in ids), default=0)
         for bulk, row in group.changes:
-            rows.setdefault(bulk, []).append(row)
-    return [(bulk, [list(column) for column in zip(*rows_, strict=True)]) for bulk, rows_ in rows.items()]
+            while at < len(statements) and statements[at][0] is not bulk:
+                at += 1
+            if at == len(statements):
+                statements.append((bulk, []))
+            statements[at][1].append(row)
+        reached.update(dict.fromkeys(ids, at))
+    return [(bulk, [list(column) for column in zip(*rows, strict=True)]) for bulk, rows in statements]
 
 
 def _uuid(event: StoredEvent) -> UUID:
@@ -382,22 +426,21 @@ def _uuid(event: StoredEvent) -> UUID:
     return event.originator_id
 
 
-def _is_lost(error: errors.Error, connection: psycopg.AsyncConnection | None) -> bool:
+def _is_lost(error: Exception, connection: psycopg.AsyncConnection) -> bool:
     return (
-        connection is None
-        or connection.closed
+        connection.closed
         or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow))
     )
 
 
-def _refusal(error: errors.Error) -> Exception:
+def _refusal(error: Exception) -> Exception:
     if isinstance(error, errors.UniqueViolation):
         constraint = error.diag.constraint_name or ""
         if constraint == "handraise_events_pkey":
             return VersionConflict(str(error))
         return AlreadyExists(f"it exists already ({constraint})")
-    log.error("write refused by the database", error=type(error).__name__, sqlstate=error.sqlstate)
-    return Unavailable(f"the database refused the write ({type(error).__name__}); nothing was written")
+    log.error("write refused", error=type(error).__name__, sqlstate=getattr(error, "sqlstate", None))
+    return Unavailable(f"the write failed ({type(error).__name__}); nothing was written")
 
 
 def _unknown() -> Unavailable:

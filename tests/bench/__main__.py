@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -46,7 +47,7 @@ def main() -> None:
     chosen = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # warnings and worse
     raise_open_files()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 160)
     figures = uvloop.run(measure(chosen.only or list(BENCHES), FULL if chosen.full else QUICK, console))
     show(figures, console)
     if chosen.json is not None:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import uuid4
 
 import psutil
@@ -184,7 +184,7 @@ def free_port() -> int:
 async def _process(
     module: str, arguments: list[str], environment: dict[str, str], port: int, ready: str
 ) -> AsyncIterator[int]:
-    """A Python module as a process that answers 200 at `ready` from now on: its pid. Ended on the way out."""
+    """A Python module as a process that answers 200 at `ready` from now on: its pid. Killed on the way out."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", module, *arguments),
         cwd=Path(__file__).parents[2],
@@ -199,13 +199,8 @@ async def _process(
         yield process.pid
     finally:
         if process.returncode is None:
-            process.terminate()
-            try:
-                async with asyncio.timeout(15):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
-                await process.wait()
+            process.kill()
+        await process.wait()
 
 
 async def _answers(port: int, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What both servers have in common: the same uvicorn, set up the same way."""
+"""What a server needs apart from its application: uvicorn set up as Handraise sets it up, and open files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import resource
 import uvicorn
 from fastapi import FastAPI
 
-HOST = "127.0.0.1"
+from interfaces.server import BACKLOG, KEEP_ALIVE_SECONDS
 
 
 def raise_open_files() -> int:
@@ -18,16 +18,18 @@ def raise_open_files() -> int:
 
 
 async def serve(api: FastAPI, port: int) -> None:
-    """Serve until SIGINT or SIGTERM."""
+    """Serve on this machine only."""
     config = uvicorn.Config(
         api,
-        host=HOST,
         port=port,
-        loop="uvloop",
         http="httptools",
-        access_log=False,
+        ws="none",
+        interface="asgi3",
         log_level="warning",
-        backlog=4096,
-        timeout_graceful_shutdown=1,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     await uvicorn.Server(config).serve()

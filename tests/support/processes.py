@@ -23,7 +23,12 @@ import httpx
 from interfaces.credentials import read_credentials
 
 ROOT = Path(__file__).parents[2]
-HANDRAISE = (sys.executable, "-m", "interfaces.cli.main")
+# As `python -m interfaces.cli.main`, but with Ctrl-C working even where the test runner was told to ignore it.
+_PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from interfaces.cli.main import main; main()"
+)
+HANDRAISE = (sys.executable, "-c", _PROGRAM)
 PATIENCE = 60.0
 """Seconds after which something that should have happened counts as broken; never a time that a test takes."""
 
@@ -47,13 +52,14 @@ class ServerProcess:
         **settings: Any,
     ) -> None:
         self.data_dir = data_dir
+        self.database_url = database_url
         self.port = free_port() if port is None else port
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
         self._arguments = arguments
         self._log = data_dir.with_name(f"{data_dir.name}.stderr")
         self._stdout = data_dir.with_name(f"{data_dir.name}.stdout")
-        own = {"log_level": "debug", "log_format": "json"} | settings | {"data_dir": data_dir}
+        own: dict[str, Any] = {"log_level": "debug", "log_format": "json"} | settings | {"data_dir": data_dir}
         if database_url is not None:
             own["database_url"] = database_url
         self._environment = (
@@ -234,7 +240,6 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            # With the default action for SIGINT, whatever the test runner's own is.
             start_new_session=True,
         )
 
@@ -252,6 +257,14 @@ class Command:
         """Press Ctrl-C, then wait until it ends."""
         self.process.send_signal(signal.SIGINT)
         return self.finish()
+
+    def until_said(self, text: str) -> str:
+        """Returns once it has written `text` on standard error: the line with it."""
+        assert self.process.stderr is not None
+        while line := self.process.stderr.readline():
+            if text in line:
+                return line
+        raise AssertionError(f"it never said {text!r}")
 
 
 def cli(

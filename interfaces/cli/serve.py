@@ -1,0 +1,94 @@
+"""`handraise serve`: everything, in one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interfaces.cli.connection import DataDir
+from interfaces.cli.output import CommandFailed, command
+
+if TYPE_CHECKING:
+    from interfaces.settings import Settings
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535, show_default="8000"),
+    ] = None,
+    data_dir: DataDir = None,
+    no_admin_key: Annotated[
+        bool, typer.Option("--no-admin-key", help="Write only the agent's key into credentials.json.")
+    ] = False,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. Settings come from HANDRAISE_* variables; options come first.
+
+    Waits that are under way then end with the request as it stands, and nothing is lost: agents ask again.
+    """
+    import psycopg
+    from pydantic import ValidationError
+
+    from interfaces.credentials import UnreadableFile
+    from interfaces.postgres.embedded import EmbeddedPostgresError
+    from interfaces.postgres.migrate import SchemaTooNew
+    from interfaces.postgres.sealing import WrongMasterKey
+    from interfaces.server import CannotListen, run
+    from interfaces.settings import Settings
+
+    given: dict[str, Any] = {"host": host, "port": port, "data_dir": data_dir}
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise CommandFailed(_wrong_settings(error.errors(include_input=False))) from None
+    try:
+        in_good_order = run(settings, admin_key=not no_admin_key, announce=_announce)
+    except (CannotListen, EmbeddedPostgresError, SchemaTooNew, UnreadableFile, WrongMasterKey) as error:
+        raise CommandFailed(str(error)) from None
+    except psycopg.OperationalError as error:
+        raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
+    except psycopg.ProgrammingError as error:
+        # The message of a malformed connection string quotes it, password and all.
+        if settings.database_url is None or error.sqlstate is not None:
+            raise
+        raise CommandFailed(
+            "HANDRAISE_DATABASE_URL is not a connection string: expected postgresql://user:password@host/database"
+        ) from None
+    except OSError as error:
+        raise CommandFailed(f"cannot use {error.filename or settings.data_dir}: {error.strerror}") from None
+    if not in_good_order:
+        raise typer.Exit(1)
+
+
+def _announce(settings: Settings, first: bool) -> None:
+    print(f"Handraise is running at {settings.url}", flush=True)
+    if not first:
+        return
+    from interfaces.credentials import CREDENTIALS
+
+    where = [] if _is_default(settings.data_dir) else ["--data-dir", str(settings.data_dir)]
+    # Two quotes around the question, as everybody types it.
+    try_it = command("ask", "QUESTION", "--type", "approval", *where).replace("QUESTION", '"Deploy build 2041?"')
+    print(
+        f"\nIts keys are in {settings.data_dir / CREDENTIALS}, which only you can read."
+        f"\nTry this in another terminal; it says how to answer:\n\n  {try_it}\n\nCtrl-C stops the server.",
+        flush=True,
+    )
+
+
+def _is_default(data_dir: Path) -> bool:
+    from interfaces.cli.connection import resolve
+
+    return data_dir == resolve(None)
+
+
+def _wrong_settings(errors: list[Any]) -> str:
+    """Names and reasons, never the values: some are secrets."""
+    return "; ".join(
+        f"HANDRAISE_{'_'.join(str(part) for part in error['loc']).upper()}: "
+        f"{error['msg'].removeprefix('Value error, ')}"
+        for error in errors
+    )

@@ -1,0 +1,185 @@
+"""The audit trail, over HTTP: searched, exported, and its newest link signed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import psycopg
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import StreamingResponse
+
+from application.ports import Directory
+from domain.callers import SYSTEM, Caller, PersonCaller, actor_id, agent_actor, person_actor
+from domain.errors import FieldError, Invalid, Malformed, NotAllowed
+from domain.request import instant
+from interfaces.http.callers import Authenticate, authenticated_route
+from interfaces.http.json_bodies import Json
+from interfaces.http.models import AuditPageView, HeadView
+from interfaces.http.reading import Cursor, Limit, MinPosition, QueryInstant, QueryText, Reads, encode_cursor
+from interfaces.http.representations import Names, Representations
+from interfaces.http.requests import By, refusals
+from projections.audit import Audit, AuditFilters, AuditPage, page_of_audit
+
+Format = Literal["jsonl", "csv"]
+
+Export = Callable[[AuditFilters, Format], AsyncIterator[bytes]]
+"""The filtered trail as a stream, oldest first, with the chain's hashes."""
+
+SignedHead = Callable[[], Awaitable[dict[str, Any]]]
+"""The newest link of the chain, signed."""
+
+MEDIA_TYPES: dict[Format, str] = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8; header=present"}
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The filters as they came, people and agents by their readable ids."""
+
+    actor: Annotated[str | None, Query(description="A user's or agent's id, or `system`.")] = None
+    type: Annotated[list[QueryText] | None, Query(description="Event types, such as `Responded`.")] = None
+    request_id: UUID | None = None
+    agent: Annotated[str | None, Query(description="The agent that asked.")] = None
+    since: Annotated[QueryInstant | None, Query(alias="from")] = None
+    until: Annotated[QueryInstant | None, Query(alias="to")] = None
+    q: Annotated[QueryText | None, Query(description="Words in what was written.")] = None
+
+
+Narrowed = Annotated[Narrowing, Depends()]
+
+
+def audit_routes(
+    *,
+    reads: Reads,
+    directory: Directory,
+    represent: Representations,
+    authenticate: Authenticate,
+    export: Export,
+    head: SignedHead,
+) -> APIRouter:
+    """`GET /api/audit`, `/api/audit/export`, `/api/audit/head`."""
+    router = APIRouter(prefix="/api/audit", tags=["audit"], route_class=authenticated_route(authenticate))
+
+    @router.get("", response_model=AuditPageView, summary="All events, newest first", responses=refusals(403, 422))
+    async def audit(
+        by: By, narrowed: Narrowed, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None
+    ) -> Json:
+        _check_auditor(by)
+        filters = await _filters(directory, narrowed)
+        before = _place(cursor)
+
+        async def query(connection: psycopg.AsyncConnection) -> AuditPage:
+            return await page_of_audit(connection, filters, before=before, limit=limit)
+
+        page = await reads.read(Audit.name, min_position, query)
+        ids = [id for row in page.items for id in (actor_id(row["actor"]), row["agent_id"])]
+        names = await represent.names(ids)
+        return Json(
+            {
+                "items": [_event(row, names) for row in page.items],
+                "next_cursor": encode_cursor(None if page.next is None else [str(page.next)]),
+                "position": page.position,
+            }
+        )
+
+    @router.get(
+        "/export",
+        summary="The trail as a stream, oldest first, verifiable offline",
+        response_class=StreamingResponse,
+        responses=refusals(403, 422)
+        | {200: {"content": {"application/jsonl": {}, "text/csv": {}}, "description": "The stream"}},
+    )
+    async def audit_export(
+        by: By,
+        narrowed: Narrowed,
+        format: Format = "jsonl",
+        min_position: MinPosition = None,
+    ) -> StreamingResponse:
+        _check_auditor(by)
+        filters = await _filters(directory, narrowed)
+        await reads.read(Audit.name, min_position, _nothing)
+        return StreamingResponse(
+            export(filters, format),
+            media_type=MEDIA_TYPES[format],
+            headers={
+                "Content-Disposition": f'attachment; filename="handraise-audit.{format}"',
+                "Cache-Control": "no-store",
+            },
+        )
+
+    @router.get(
+        "/head",
+        response_model=HeadView,
+        summary="The newest link of the hash chain, signed: kept elsewhere, it finds a tail that was cut off",
+        responses=refusals(403),
+    )
+    async def audit_head(by: By) -> Json:
+        _check_auditor(by)
+        return Json(await head())
+
+    return router
+
+
+def _check_auditor(by: Caller) -> None:
+    if not (isinstance(by, PersonCaller) and by.sees_everything):
+        raise NotAllowed("the audit trail is for administrators and auditors")
+
+
+async def _filters(directory: Directory, narrowed: Narrowing) -> AuditFilters:
+    return AuditFilters(
+        actor=None if narrowed.actor is None else await _actor(directory, narrowed.actor),
+        type=narrowed.type,
+        request_id=narrowed.request_id,
+        agent=None if narrowed.agent is None else await _agent(directory, narrowed.agent),
+        since=narrowed.since,
+        until=narrowed.until,
+        q=narrowed.q,
+    )
+
+
+async def _actor(directory: Directory, readable_id: str) -> str:
+    if readable_id == SYSTEM:
+        return SYSTEM
+    user = await directory.user_id(readable_id, active=False)
+    if user is not None:
+        return person_actor(user)
+    agent = await directory.agent_id(readable_id)
+    if agent is not None:
+        return agent_actor(agent)
+    raise Invalid([FieldError("actor", f"there is no user or agent {readable_id!r}")])
+
+
+async def _agent(directory: Directory, readable_id: str) -> UUID:
+    agent = await directory.agent_id(readable_id)
+    if agent is None:
+        raise Invalid([FieldError("agent", f"there is no agent {readable_id!r}")])
+    return agent
+
+
+def _place(cursor: list[str] | None) -> int | None:
+    if cursor is None:
+        return None
+    if len(cursor) != 1 or not (cursor[0].isascii() and cursor[0].isdigit() and len(cursor[0]) < 19):
+        raise Malformed("the cursor does not belong to this list: start without it")
+    return int(cursor[0])
+
+
+async def _nothing(connection: psycopg.AsyncConnection) -> None:
+    """Only the freshness of the read model is wanted."""
+
+
+def _event(row: dict[str, Any], names: Names) -> dict[str, Any]:
+    return {
+        "position": row["position"],
+        "at": instant(row["at"]),
+        "type": row["type"],
+        "of": row["kind"],
+        "actor": names.actor(row["actor"]),
+        "aggregate_id": str(row["aggregate_id"]),
+        "request_id": str(row["aggregate_id"]) if row["kind"] == "Request" else None,
+        "agent": names.of(row["agent_id"]),
+        "facts": row["facts"],
+        "content": row["content"],
+    }

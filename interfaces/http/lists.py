@@ -1,0 +1,178 @@
+"""The inbox and the list of all requests, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import psycopg
+from fastapi import APIRouter, Query
+
+from application.ports import Directory
+from domain.callers import PersonCaller
+from domain.errors import FieldError, Invalid, Malformed, NotAllowed
+from domain.request import instant
+from domain.request_types import find_request_type
+from interfaces.http.callers import Authenticate, authenticated_route
+from interfaces.http.json_bodies import Json
+from interfaces.http.models import RequestPage
+from interfaces.http.reading import Cursor, Limit, MinPosition, QueryInstant, QueryText, Reads, encode_cursor
+from interfaces.http.representations import Names, Representations
+from interfaces.http.requests import By, refusals
+from projections.request_list import Filters, Page, RequestList, Scope, Sort, page_of_inbox, page_of_requests
+
+StatusName = Literal["Requested", "Responded", "Cancelled", "Expired"]
+SortName = Literal["priority", "-priority", "created_at", "-created_at", "agent", "-agent", "expires_at", "-expires_at"]
+Priority = Annotated[int | None, Query(ge=1, le=100)]
+
+
+def list_routes(
+    reads: Reads, directory: Directory, represent: Representations, authenticate: Authenticate
+) -> APIRouter:
+    """`GET /api/inbox` and `GET /api/requests`."""
+    router = APIRouter(prefix="/api", tags=["lists"], route_class=authenticated_route(authenticate))
+
+    async def any_user(readable_id: str) -> UUID | None:
+        return await directory.user_id(readable_id, active=False)
+
+    async def show(page: Page) -> Json:
+        ids = {row[key] for row in page.items for key in ("agent_id", "run_user", "assigned_to", "list_id")}
+        names = await represent.names(ids)
+        return Json(
+            {
+                "items": [_item(row, names) for row in page.items],
+                "next_cursor": encode_cursor(page.next),
+                "position": page.position,
+            }
+        )
+
+    @router.get(
+        "/inbox",
+        response_model=RequestPage,
+        summary="Open requests that the caller may answer, most urgent first, then oldest",
+        responses=refusals(403, 422),
+    )
+    async def inbox(
+        by: By,
+        scope: Scope = "mine",
+        limit: Limit = 50,
+        cursor: Cursor = None,
+        min_position: MinPosition = None,
+    ) -> Json:
+        if not isinstance(by, PersonCaller):
+            raise NotAllowed("an agent has no inbox; people do")
+
+        async def query(connection: psycopg.AsyncConnection) -> Page:
+            return await _placed(page_of_inbox(connection, by, scope, after=cursor, limit=limit))
+
+        return await show(await reads.read(RequestList.name, min_position, query))
+
+    @router.get(
+        "/requests",
+        response_model=RequestPage,
+        summary="All requests that the caller may see, filtered and sorted",
+        responses=refusals(422),
+    )
+    async def requests(
+        by: By,
+        status: Annotated[list[StatusName] | None, Query()] = None,
+        request_type: Annotated[list[str] | None, Query(description="By id or name.")] = None,
+        agent: str | None = None,
+        assigned_to: Annotated[str | None, Query(description="A user, or `nobody`.")] = None,
+        list: str | None = None,
+        run_id: QueryText | None = None,
+        priority_min: Priority = None,
+        priority_max: Priority = None,
+        created_from: QueryInstant | None = None,
+        created_to: QueryInstant | None = None,
+        q: Annotated[QueryText | None, Query(description="Words in message, context or unique_id.")] = None,
+        sort: SortName = "-created_at",
+        limit: Limit = 50,
+        cursor: Cursor = None,
+        min_position: MinPosition = None,
+    ) -> Json:
+        filters = Filters(
+            status=status,
+            request_type=None if request_type is None else [_type(name) for name in request_type],
+            agent=await _known("agent", agent, directory.agent_id),
+            assigned_to=await _known("assigned_to", None if assigned_to == "nobody" else assigned_to, any_user),
+            unassigned=assigned_to == "nobody",
+            list=await _known("list", list, _no_list),
+            run_id=run_id,
+            priority_min=priority_min,
+            priority_max=priority_max,
+            created_from=created_from,
+            created_to=created_to,
+            q=q,
+        )
+        column: Sort = sort.removeprefix("-")  # pyright: ignore[reportAssignmentType]  SortName is made of Sort
+
+        async def query(connection: psycopg.AsyncConnection) -> Page:
+            return await _placed(
+                page_of_requests(
+                    connection,
+                    by,
+                    filters,
+                    sort=column,
+                    descending=sort.startswith("-"),
+                    after=cursor,
+                    limit=limit,
+                )
+            )
+
+        return await show(await reads.read(RequestList.name, min_position, query))
+
+    return router
+
+
+async def _placed(page: Any) -> Page:
+    """The page; a cursor that belongs to another list or sort is the caller's mistake."""
+    try:
+        return await page
+    except (psycopg.DataError, psycopg.ProgrammingError) as error:
+        raise Malformed("the cursor does not belong to this list and sort: start without it") from error
+
+
+async def _known(field: str, readable_id: str | None, find: Any) -> UUID | None:
+    if readable_id is None:
+        return None
+    id = await find(readable_id)
+    if id is None:
+        raise Invalid([FieldError(field, f"there is no {field.replace('assigned_to', 'user')} {readable_id!r}")])
+    return id
+
+
+async def _no_list(readable_id: str) -> UUID | None:
+    return None
+
+
+def _type(name: str) -> str:
+    id = find_request_type(name)
+    if id is None:
+        raise Invalid([FieldError("request_type", f"there is no request type {name!r}")])
+    return id
+
+
+def _item(row: dict[str, Any], names: Names) -> dict[str, Any]:
+    return {
+        "id": str(row["request_id"]),
+        "unique_id": row["unique_id"],
+        "status": row["status"],
+        "summary": row["summary"],
+        "request_type": row["request_type"],
+        "agent": names.of(row["agent_id"]),
+        "run_id": row["run_id"],
+        "run_step_id": row["run_step_id"],
+        "run_user": names.of(row["run_user"]),
+        "secret": row["secret"],
+        "priority": row["priority"],
+        "assigned_to": names.of(row["assigned_to"]),
+        "list": names.of(row["list_id"]),
+        "claimed": row["claimed"],
+        "created_at": instant(row["created_at"]),
+        "expires_at": None if row["expires_at"] is None else instant(row["expires_at"]),
+        "closed_at": None if row["closed_at"] is None else instant(row["closed_at"]),
+        "outcome": row["outcome"],
+        "erased": row["erased"],
+        "position": row["position"],
+    }

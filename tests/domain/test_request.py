@@ -1,0 +1,820 @@
+"""What a request allows and what it records: given these events, when this command, then those events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from domain.answers import Answer, Labels, Question
+from domain.assignment import Decision, by_command, fall_back
+from domain.callers import AgentCaller, Caller, PersonCaller, Role, Via
+from domain.errors import (
+    AlreadyClosed,
+    Conflict,
+    FieldError,
+    Gone,
+    Invalid,
+    NotAllowed,
+    NotAnswered,
+    NotEligible,
+    NotFound,
+    Refusal,
+)
+from domain.recorded import RecordedEvent
+from domain.request import NO_SUCH_REQUEST, RECEIPT_LIFETIME, Request, Status, rebuild, request_id
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+NOW = START + 10 * SECOND
+DEADLINE = START + timedelta(minutes=5)
+
+AGENT = AgentCaller(UUID(int=1), key_id=UUID(int=101))
+OTHER_AGENT = AgentCaller(UUID(int=2), key_id=UUID(int=102))
+ANNA = PersonCaller(UUID(int=11), Role.MEMBER)
+BERT = PersonCaller(UUID(int=12), Role.MEMBER)
+ADMIN = PersonCaller(UUID(int=13), Role.ADMINISTRATOR)
+AUDITOR = PersonCaller(UUID(int=14), Role.AUDITOR)
+ASSIGNED_AUDITOR = PersonCaller(ANNA.id, Role.AUDITOR)
+OWNER = PersonCaller(UUID(int=15), Role.MEMBER, owns=frozenset({AGENT.id}))
+FOR_ANNA = AgentCaller(AGENT.id, key_id=UUID(int=103), run_user=ANNA.id)
+FOR_BERT = AgentCaller(AGENT.id, key_id=UUID(int=104), run_user=BERT.id)
+
+ID = request_id(AGENT.id, "deploy")
+YES = Answer("answered", text="yes")
+NO = Answer("answered", text="no")
+RECEIPT, OTHER_RECEIPT = "a" * 64, "b" * 64
+
+Fact = Callable[[int], RecordedEvent]
+"""An event that still lacks its version."""
+
+
+def fact(kind: type[RecordedEvent], by: Caller | str, at: datetime = NOW, **values: Any) -> Fact:
+    actor = by if isinstance(by, str) else by.actor
+
+    def made(version: int) -> RecordedEvent:
+        return kind(originator_id=ID, originator_version=version, timestamp=at, actor=actor, **values)
+
+    return made
+
+
+def requested(**changes: Any) -> Fact:
+    values: dict[str, Any] = {
+        "originator_topic": "handraise.Request",
+        "unique_id": "deploy",
+        "agent_id": AGENT.id,
+        "request_type": "clarification",
+        "run_id": None,
+        "run_step_id": None,
+        "run_user": ANNA.id,
+        "secret": False,
+        "sealed": False,
+        "priority": 50,
+        "expires_at": None,
+        "assignment": fall_back(ANNA.id).as_fact(),
+        "plan": [{"step": "show", "at": "2026-03-01T12:00:00.000Z", "what": "shown in the inbox"}],
+        "message": "May I?",
+        "context": None,
+        "response_schema": None,
+        "ui_schema": None,
+        "options": None,
+        "labels": None,
+        "metadata": None,
+    }
+    return fact(Request.Requested, AGENT, START, **values | changes)
+
+
+def requested_until_deadline(**changes: Any) -> Fact:
+    return requested(expires_at=DEADLINE, **changes)
+
+
+def responded(by: Caller, answer: Answer = YES, at: datetime = NOW, via: str = "web") -> Fact:
+    return fact(
+        Request.Responded,
+        by,
+        at,
+        via=via,
+        outcome=answer.outcome,
+        sealed=False,
+        sealed_until=None,
+        text=answer.text,
+        data=answer.data,
+    )
+
+
+def responded_sealed(by: Caller, at: datetime = NOW, until: datetime = NOW + timedelta(hours=24)) -> Fact:
+    return fact(
+        Request.Responded,
+        by,
+        at,
+        via="web",
+        outcome="answered",
+        sealed=True,
+        sealed_until=until,
+        text=None,
+        data=None,
+    )
+
+
+def cancelled(by: Caller, at: datetime = NOW, reason: str | None = None) -> Fact:
+    return fact(Request.Cancelled, by, at, reason=reason)
+
+
+def expired(at: datetime = DEADLINE) -> Fact:
+    return fact(Request.Expired, "system", at)
+
+
+def refused(by: Caller, why: str, at: datetime = NOW) -> Fact:
+    return fact(Request.AnswerRefused, by, at, via="web", why=why)
+
+
+def reassigned(to: PersonCaller, was: PersonCaller | None = ANNA, at: datetime = NOW, note: str | None = None) -> Fact:
+    return fact(
+        Request.Reassigned,
+        ADMIN,
+        at,
+        cause="reassigned",
+        from_user=was.id if was else None,
+        from_list=None,
+        to_user=to.id,
+        to_list=None,
+        step=None,
+        assignment=by_command(to.id).as_fact(),
+        note=note,
+    )
+
+
+def collected(at: datetime = NOW, receipt: str = RECEIPT) -> Fact:
+    return fact(Request.Collected, AGENT, at, receipt=receipt)
+
+
+def acknowledged(at: datetime = NOW) -> Fact:
+    return fact(Request.Acknowledged, AGENT, at)
+
+
+def erased(at: datetime = NOW) -> Fact:
+    return fact(Request.ContentErased, ADMIN, at)
+
+
+@dataclass
+class Outcome:
+    """What came of a command: what it returned or how it was refused, and what it recorded."""
+
+    before: int
+    request: Request
+    returned: Any = None
+    refusal: Refusal | None = None
+
+    def then(self, *facts: Fact) -> None:
+        assert self.refusal is None, self.refusal
+        self._recorded(facts)
+
+    def then_returns(self, value: Any, *facts: Fact) -> None:
+        self.then(*facts)
+        assert self.returned == value
+
+    def then_refused(self, kind: type[Refusal], detail: str, *facts: Fact) -> Refusal:
+        """Refused in exactly this way; `facts` are what was found out and is kept all the same."""
+        assert (type(self.refusal), str(self.refusal)) == (kind, detail)
+        self._recorded(facts)
+        assert self.refusal is not None
+        return self.refusal
+
+    def _recorded(self, facts: tuple[Fact, ...]) -> None:
+        assert self.request.pending_events == [made(self.before + 1 + number) for number, made in enumerate(facts)]
+
+
+class given:
+    def __init__(self, *facts: Fact) -> None:
+        self.events = [made(number) for number, made in enumerate(facts, 1)]
+
+    def request(self) -> Request:
+        return rebuild(self.events)
+
+    def when(self, command: Callable[[Request], Any]) -> Outcome:
+        outcome = Outcome(len(self.events), self.request())
+        try:
+            outcome.returned = command(outcome.request)
+        except Refusal as refusal:
+            outcome.refusal = refusal
+        return outcome
+
+
+def says(answer: Answer) -> Callable[[Question], Answer]:
+    return lambda question: answer
+
+
+def mumbles(question: Question) -> Answer:
+    raise Invalid([FieldError("text", "not clear")])
+
+
+def respond(by: Caller, answer: Answer = YES, at: datetime = NOW, **more: Any) -> Callable[[Request], Any]:
+    return lambda request: request.respond(says(answer), by=by, via=Via.WEB, now=at, **more)
+
+
+def cancel(by: Caller, at: datetime = NOW, reason: str | None = None) -> Callable[[Request], Any]:
+    return lambda request: request.cancel(by=by, now=at, reason=reason)
+
+
+def expire(at: datetime) -> Callable[[Request], Any]:
+    return lambda request: request.expire(now=at)
+
+
+def reassign(to: PersonCaller, by: Caller, at: datetime = NOW, note: str | None = None) -> Callable[[Request], Any]:
+    return lambda request: request.reassign(to=to.id, by=by, now=at, note=note)
+
+
+def collect(by: Caller = AGENT, receipt: str = RECEIPT, at: datetime = NOW) -> Callable[[Request], Any]:
+    return lambda request: request.collect(receipt, by=by, now=at)
+
+
+def acknowledge(by: Caller = AGENT, receipt: str = RECEIPT, at: datetime = NOW) -> Callable[[Request], Any]:
+    return lambda request: request.acknowledge(receipt, by=by, now=at)
+
+
+def erase(by: Caller, at: datetime = NOW) -> Callable[[Request], Any]:
+    return lambda request: request.erase(by=by, now=at)
+
+
+SEALED = (requested(sealed=True, secret=True), responded_sealed(ANNA))
+CLOSED_BY_ANNA = "the request was answered at 2026-03-01T12:00:10.000Z"
+
+# -- asking
+
+
+def ask(**changes: Any) -> Request:
+    values: dict[str, Any] = {
+        "by": AGENT,
+        "now": START,
+        "unique_id": "deploy",
+        "question": Question("clarification"),
+        "sealed": False,
+        "message": "May I?",
+        "decision": fall_back(ANNA.id),
+        "priority": 50,
+        "run_user": ANNA.id,
+    }
+    return Request.ask(**values | changes)
+
+
+def test_asking_records_the_question_the_decision_and_the_plan() -> None:
+    """All that was asked stands in the one event, under the id that agent and unique_id make."""
+    schema = {"type": "object", "properties": {"code": {"type": "string"}}}
+    made = ask(
+        question=Question("data-input", response_schema=schema, labels=Labels("Go", "Stop"), secret=True),
+        sealed=True,
+        context="for the release",
+        ui_schema={"code": {"ui:widget": "password"}},
+        labels={"approve": "Go", "reject": "Stop"},
+        priority=7,
+        run_id="run-1",
+        run_step_id="step-2",
+        expires_at=DEADLINE,
+        metadata={"k": [1, True, None]},
+    )
+    plan = [
+        {"step": "show", "at": "2026-03-01T12:00:00.000Z", "what": "shown in the inbox"},
+        {"step": "expire", "at": "2026-03-01T12:05:00.000Z", "what": "expires unless it was answered"},
+    ]
+    assert made.pending_events == [
+        requested(
+            request_type="data-input",
+            response_schema=schema,
+            secret=True,
+            sealed=True,
+            context="for the release",
+            ui_schema={"code": {"ui:widget": "password"}},
+            labels={"approve": "Go", "reject": "Stop"},
+            priority=7,
+            run_id="run-1",
+            run_step_id="step-2",
+            expires_at=DEADLINE,
+            metadata={"k": [1, True, None]},
+            plan=plan,
+        )(1)
+    ]
+    assert (made.id, made.status, made.assigned_to, made.is_open) == (ID, Status.REQUESTED, ANNA.id, True)
+
+
+@pytest.mark.parametrize("expires_at", [START, START - SECOND])
+def test_asking_with_a_deadline_that_has_passed_is_refused(expires_at: datetime) -> None:
+    """A deadline lies in the future; the refusal names the field."""
+    with pytest.raises(Invalid) as refusal:
+        ask(expires_at=expires_at)
+    assert [error.path for error in refusal.value.errors] == ["expires_at"]
+
+
+def test_the_assignment_decides_who_is_asked() -> None:
+    """A decision for a list, a person, or nobody is what the request then says."""
+    decision = Decision("command", "to the list", list=UUID(int=30))
+    nobody = ask(decision=fall_back(None), run_user=None)
+    listed = ask(decision=decision)
+    assert (nobody.assigned_to, nobody.assigned_list) == (None, None)
+    assert (listed.assigned_to, listed.assigned_list) == (None, UUID(int=30))
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({}, True),
+        ({"priority": 1, "run_id": "again", "metadata": {"try": 2}, "expires_at": DEADLINE}, True),
+        ({"ui_schema": {"a": 1}}, True),
+        ({"message": "May I, please?"}, False),
+        ({"context": "more"}, False),
+        ({"labels": {"approve": "Go"}}, False),
+        ({"question": Question("approval")}, False),
+        ({"question": Question("clarification", options=("a", "b"))}, False),
+        ({"question": Question("clarification", secret=True)}, False),
+        ({"question": Question("clarification", response_schema={"const": 1})}, False),
+    ],
+)
+def test_a_repeat_is_the_same_when_the_person_would_see_the_same(changes: dict[str, Any], same: bool) -> None:
+    """Message, context, type, schema, options, labels and secret count; everything else of a repeat does not."""
+    assert ask().asks_the_same(ask(**changes)) is same
+
+
+def test_true_and_one_are_different_content() -> None:
+    """JSON's true is not 1, though Python's is; the order of names in an object does not count."""
+    one = ask(question=Question("data-input", response_schema={"const": 1, "title": "x"}))
+    true = ask(question=Question("data-input", response_schema={"const": True, "title": "x"}))
+    turned = ask(question=Question("data-input", response_schema={"title": "x", "const": 1}))
+    assert not one.asks_the_same(true)
+    assert one.asks_the_same(turned)
+
+
+def test_the_question_is_what_an_answer_is_read_against() -> None:
+    """Type, schema, options, labels and secret come back as they were asked."""
+    question = Question("approval", options=("a", "b"), labels=Labels("Go", "Stop"), secret=True)
+    assert ask(question=question, labels={"approve": "Go", "reject": "Stop"}).question == question
+
+
+# -- answering
+
+
+@pytest.mark.parametrize("by", [ANNA, ADMIN])
+def test_the_assignee_and_administrators_may_answer(by: PersonCaller) -> None:
+    """The first accepted answer closes the request."""
+    outcome = given(requested()).when(respond(by))
+    outcome.then_returns(YES, responded(by))
+    assert (outcome.request.status, outcome.request.answer, outcome.request.is_open) == (Status.RESPONDED, YES, False)
+
+
+@pytest.mark.parametrize(
+    ("by", "detail"),
+    [
+        (BERT, "only the person it is assigned to, or an administrator, may answer this request"),
+        (OWNER, "only the person it is assigned to, or an administrator, may answer this request"),
+        (AUDITOR, "an auditor reads everything and changes nothing"),
+        (ASSIGNED_AUDITOR, "an auditor reads everything and changes nothing"),
+        (AGENT, "an agent can never answer a request; a person must"),
+        (FOR_ANNA, "an agent can never answer a request; a person must"),
+    ],
+)
+def test_others_may_not_answer_and_the_attempt_is_kept(by: Caller, detail: str) -> None:
+    """A refused attempt is a fact of its own, without what was said."""
+    given(requested()).when(respond(by)).then_refused(NotEligible, detail, refused(by, "not eligible"))
+
+
+def test_a_refused_attempt_is_kept_once_for_each_person_and_reason() -> None:
+    """Trying again adds nothing; another reason, or another person, does."""
+    detail = "only the person it is assigned to, or an administrator, may answer this request"
+    tried = (requested(), refused(BERT, "not eligible"))
+    given(*tried).when(respond(BERT)).then_refused(NotEligible, detail)
+    given(*tried).when(respond(OWNER)).then_refused(NotEligible, detail, refused(OWNER, "not eligible"))
+    closed = (*tried, reassigned(BERT), responded(ADMIN))
+    given(*closed).when(respond(BERT, NO)).then_refused(
+        AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(BERT, "closed")
+    )
+
+
+def test_what_is_no_answer_is_refused_and_leaves_the_request_open() -> None:
+    """An unreadable answer changes nothing."""
+    outcome = given(requested()).when(lambda request: request.respond(mumbles, by=ANNA, via=Via.WEB, now=NOW))
+    outcome.then_refused(Invalid, "text: not clear")
+    assert outcome.request.is_open
+
+
+def test_the_same_answer_again_by_the_same_person_is_a_success() -> None:
+    """A double click, or a lost response, records nothing new."""
+    given(requested(), responded(ANNA)).when(respond(ANNA, at=NOW + SECOND)).then_returns(None)
+
+
+@pytest.mark.parametrize(("by", "answer"), [(ANNA, NO), (ADMIN, YES), (ADMIN, NO)])
+def test_any_other_late_answer_is_refused_and_names_the_winner(by: PersonCaller, answer: Answer) -> None:
+    """Another answer, or the same by somebody else, comes too late: who closed it, how and when is said."""
+    later = NOW + SECOND
+    refusal = (
+        given(requested(), responded(ANNA))
+        .when(respond(by, answer, later))
+        .then_refused(AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(by, "closed", later))
+    )
+    assert isinstance(refusal, AlreadyClosed)
+    assert (refusal.status, refusal.by, refusal.at) == ("Responded", ANNA.actor, NOW)
+
+
+def test_an_unreadable_late_answer_is_too_late_first() -> None:
+    """What cannot be read is no repeat: the refusal is that the request is closed."""
+    command = lambda request: request.respond(mumbles, by=ANNA, via=Via.WEB, now=NOW)  # noqa: E731
+    given(requested(), responded(ANNA)).when(command).then_refused(
+        AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(ANNA, "closed")
+    )
+
+
+def test_an_answer_after_a_cancel_names_who_cancelled() -> None:
+    """Cancel against answer: one wins, the other learns of it, even when both are one person."""
+    for by in (ANNA, ADMIN):
+        refusal = (
+            given(requested(), cancelled(ANNA))
+            .when(respond(by))
+            .then_refused(
+                AlreadyClosed,
+                "cannot answer: the request was cancelled at 2026-03-01T12:00:10.000Z",
+                refused(by, "closed"),
+            )
+        )
+        assert isinstance(refusal, AlreadyClosed)
+        assert (refusal.status, refusal.by, refusal.at) == ("Cancelled", ANNA.actor, NOW)
+
+
+@pytest.mark.parametrize("at", [DEADLINE, DEADLINE + SECOND])
+def test_an_answer_at_or_after_the_deadline_is_refused_and_the_lapse_recorded(at: datetime) -> None:
+    """No sweep is needed: the late answer itself finds the request expired."""
+    outcome = given(requested_until_deadline()).when(respond(ANNA, at=at))
+    refusal = outcome.then_refused(
+        AlreadyClosed,
+        f"cannot answer: the request expired at {at:%Y-%m-%dT%H:%M:%S}.000Z",
+        expired(at),
+        refused(ANNA, "closed", at),
+    )
+    assert isinstance(refusal, AlreadyClosed)
+    assert (refusal.status, refusal.by, refusal.at) == ("Expired", "system", at)
+    assert outcome.request.answer is None
+
+
+def test_an_answer_just_before_the_deadline_is_accepted() -> None:
+    """Until the last instant before it."""
+    at = DEADLINE - timedelta(microseconds=1)
+    given(requested_until_deadline()).when(respond(ANNA, at=at)).then_returns(YES, responded(ANNA, at=at))
+
+
+def test_a_sealed_answer_goes_to_the_vault_and_only_the_fact_is_recorded() -> None:
+    """Text, data and even the outcome stay out of the event; it says until when the answer is kept."""
+    answer = Answer("approved", data={"approved": True, "code": "012345"})
+    outcome = given(requested(sealed=True, secret=True)).when(
+        respond(ANNA, answer, keep_sealed_for=timedelta(minutes=2))
+    )
+    outcome.then_returns(answer, responded_sealed(ANNA, until=NOW + timedelta(minutes=2)))
+    assert outcome.request.answer is None
+
+
+def test_a_repeat_of_a_sealed_answer_is_known_by_the_one_in_the_vault() -> None:
+    """With the earlier answer at hand the same one is a success; without it, or another one, it is too late."""
+    given(*SEALED).when(respond(ANNA, YES, earlier=YES)).then_returns(None)
+    for earlier in (NO, None):
+        given(*SEALED).when(respond(ANNA, YES, earlier=earlier)).then_refused(
+            AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(ANNA, "closed")
+        )
+
+
+def test_an_erased_answer_is_no_longer_shown_or_repeated() -> None:
+    """Once erased, nothing can be the same answer any more."""
+    erased_one = (requested(), responded(ANNA), erased())
+    assert given(*erased_one).request().answer is None
+    given(*erased_one).when(respond(ANNA)).then_refused(
+        AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(ANNA, "closed")
+    )
+
+
+# -- ending without an answer
+
+
+@pytest.mark.parametrize("by", [AGENT, FOR_ANNA, ANNA, ADMIN])
+def test_the_agent_the_assignee_and_administrators_may_cancel(by: Caller) -> None:
+    """A cancelled request carries who withdrew it, and why."""
+    outcome = given(requested()).when(cancel(by, reason="not needed"))
+    outcome.then(cancelled(by, reason="not needed"))
+    assert outcome.request.status is Status.CANCELLED
+
+
+@pytest.mark.parametrize("by", [BERT, OWNER, AUDITOR, ASSIGNED_AUDITOR])
+def test_other_people_may_not_cancel(by: PersonCaller) -> None:
+    """Nothing is recorded of it."""
+    given(requested()).when(cancel(by)).then_refused(
+        NotAllowed, "only the agent that asked, the person asked, or an administrator may cancel"
+    )
+
+
+@pytest.mark.parametrize("by", [OTHER_AGENT, FOR_BERT])
+def test_to_other_agents_the_request_does_not_exist(by: AgentCaller) -> None:
+    """Another agent, or a key for another person's runs, learns nothing, not even on a closed request."""
+    for events in ((requested(),), (requested(), responded(ANNA)), SEALED):
+        for command in (cancel(by), collect(by), acknowledge(by)):
+            given(*events).when(command).then_refused(NotFound, NO_SUCH_REQUEST)
+
+
+def test_cancelling_again_is_a_success_for_the_same_caller_only() -> None:
+    """A repeat records nothing; somebody else is told who was first."""
+    given(requested(), cancelled(ANNA)).when(cancel(ANNA)).then()
+    given(requested(), cancelled(ANNA)).when(cancel(AGENT)).then_refused(
+        AlreadyClosed, "cannot cancel: the request was cancelled at 2026-03-01T12:00:10.000Z"
+    )
+
+
+def test_an_answered_request_cannot_be_cancelled() -> None:
+    """The answer stands."""
+    given(requested(), responded(ANNA)).when(cancel(ANNA)).then_refused(
+        AlreadyClosed, f"cannot cancel: {CLOSED_BY_ANNA}"
+    )
+
+
+def test_cancelling_after_the_deadline_records_the_lapse() -> None:
+    """The deadline was first, whoever may have noticed it."""
+    given(requested_until_deadline()).when(cancel(AGENT, DEADLINE)).then_refused(
+        AlreadyClosed,
+        "cannot cancel: the request expired at 2026-03-01T12:05:00.000Z",
+        expired(),
+    )
+    given(requested_until_deadline()).when(cancel(BERT, DEADLINE)).then_refused(
+        NotAllowed, "only the agent that asked, the person asked, or an administrator may cancel", expired()
+    )
+
+
+def test_the_deadline_ends_the_request_with_nothing_in_it() -> None:
+    """An expired request has no answer, no outcome, no content."""
+    outcome = given(requested_until_deadline()).when(expire(DEADLINE))
+    outcome.then(expired())
+    assert (outcome.request.status, outcome.request.answer) == (Status.EXPIRED, None)
+    assert vars(outcome.request.pending_events[0]) == {
+        "originator_id": ID,
+        "originator_version": 2,
+        "timestamp": DEADLINE,
+        "actor": "system",
+    }
+
+
+@pytest.mark.parametrize(
+    ("events", "at"),
+    [
+        ((requested_until_deadline(),), DEADLINE - timedelta(microseconds=1)),
+        ((requested(),), DEADLINE),
+        ((requested_until_deadline(), responded(ANNA)), DEADLINE),
+        ((requested_until_deadline(), cancelled(ANNA)), DEADLINE),
+        ((requested_until_deadline(), expired()), DEADLINE + SECOND),
+    ],
+)
+def test_nothing_expires_early_without_a_deadline_or_twice(events: tuple[Fact, ...], at: datetime) -> None:
+    """Before its time, without one, or once closed, nothing happens."""
+    given(*events).when(expire(at)).then()
+
+
+# -- moving
+
+
+def test_an_administrator_reassigns() -> None:
+    """The new person may answer, the old one keeps reading."""
+    outcome = given(requested()).when(reassign(BERT, ADMIN, note="Anna is away"))
+    outcome.then(reassigned(BERT, note="Anna is away"))
+    request = outcome.request
+    assert (request.assigned_to, request.past_assignees) == (BERT.id, {ANNA.id})
+    assert (request.may_answer(BERT), request.may_answer(ANNA), request.may_read(ANNA)) == (True, False, True)
+
+
+def test_a_list_s_request_becomes_a_person_s() -> None:
+    """Reassigning to a person clears the list and the claim."""
+    to_list = Decision("command", "to the list", list=UUID(int=30)).as_fact()
+    claimed = fact(
+        Request.Reassigned,
+        ANNA,
+        cause="claimed",
+        from_user=None,
+        from_list=UUID(int=30),
+        to_user=ANNA.id,
+        to_list=UUID(int=30),
+        step=None,
+        assignment=by_command(ANNA.id).as_fact(),
+        note=None,
+    )
+    before = given(requested(assignment=to_list), claimed)
+    assert (before.request().claimed, before.request().assigned_list) == (True, UUID(int=30))
+    outcome = before.when(reassign(BERT, ADMIN))
+    outcome.then(
+        fact(
+            Request.Reassigned,
+            ADMIN,
+            cause="reassigned",
+            from_user=ANNA.id,
+            from_list=UUID(int=30),
+            to_user=BERT.id,
+            to_list=None,
+            step=None,
+            assignment=by_command(BERT.id).as_fact(),
+            note=None,
+        )
+    )
+    assert (outcome.request.claimed, outcome.request.assigned_list) == (False, None)
+
+
+def test_reassigning_to_the_same_person_does_nothing() -> None:
+    """There is nothing to tell."""
+    given(requested()).when(reassign(ANNA, ADMIN)).then()
+
+
+@pytest.mark.parametrize("by", [ANNA, BERT, OWNER, AUDITOR, AGENT, OTHER_AGENT])
+def test_only_administrators_reassign(by: Caller) -> None:
+    """Not even the person asked."""
+    given(requested()).when(reassign(BERT, by)).then_refused(NotAllowed, "only an administrator may reassign a request")
+
+
+def test_a_closed_request_is_not_moved() -> None:
+    """Closed by an answer, or by the deadline that this very command finds passed."""
+    given(requested(), responded(ANNA)).when(reassign(BERT, ADMIN)).then_refused(
+        AlreadyClosed, f"cannot reassign: {CLOSED_BY_ANNA}"
+    )
+    given(requested_until_deadline()).when(reassign(BERT, ADMIN, DEADLINE)).then_refused(
+        AlreadyClosed,
+        "cannot reassign: the request expired at 2026-03-01T12:05:00.000Z",
+        expired(),
+    )
+
+
+# -- sealed answers
+
+
+def test_the_agent_collects_a_sealed_answer() -> None:
+    """Its receipt is kept, so that a lost response can be asked for again."""
+    given(*SEALED).when(collect()).then(collected())
+
+
+def test_the_same_receipt_may_come_again_for_a_while() -> None:
+    """Within the receipt's lifetime, with the same receipt, nothing new is recorded."""
+    given(*SEALED, collected()).when(collect(at=NOW + RECEIPT_LIFETIME - SECOND)).then()
+    given(*SEALED, collected()).when(collect(at=NOW + RECEIPT_LIFETIME)).then_refused(
+        Gone, "the answer was collected more than 60 s ago; it is no longer kept"
+    )
+
+
+def test_another_receipt_gets_nothing() -> None:
+    """One collector only: whoever took the answer is the one that has it."""
+    given(*SEALED, collected()).when(collect(receipt=OTHER_RECEIPT)).then_refused(
+        Gone, "the answer was collected at 2026-03-01T12:00:10.000Z with another receipt"
+    )
+
+
+def test_a_sealed_answer_is_kept_for_a_time() -> None:
+    """Nobody came for it in time: it is gone."""
+    late = NOW + timedelta(hours=24)
+    given(*SEALED).when(collect(at=late - timedelta(microseconds=1))).then(collected(late - timedelta(microseconds=1)))
+    given(*SEALED).when(collect(at=late)).then_refused(
+        Gone, "nobody collected the answer by 2026-03-02T12:00:10.000Z; it is no longer kept"
+    )
+
+
+def test_an_acknowledged_answer_is_gone() -> None:
+    """The agent has it safe, so it was shredded; acknowledging again is a success."""
+    done = (*SEALED, collected(), acknowledged())
+    given(*SEALED, collected()).when(acknowledge()).then(acknowledged())
+    given(*done).when(acknowledge()).then()
+    given(*done).when(collect()).then_refused(Gone, "the answer was collected and acknowledged; it is no longer kept")
+
+
+def test_an_erased_answer_cannot_be_collected() -> None:
+    """Erasing destroyed it; nobody is recorded as having taken it."""
+    given(*SEALED, erased()).when(collect()).then_refused(Gone, "the content of this request was erased")
+    given(*SEALED, collected(), erased()).when(collect()).then_refused(Gone, "the content of this request was erased")
+
+
+def test_acknowledging_needs_the_receipt_it_was_collected_with() -> None:
+    """Nothing collected, or another receipt, is refused."""
+    given(*SEALED).when(acknowledge()).then_refused(
+        Conflict, "nothing was collected yet: collect the answer with this receipt first"
+    )
+    given(*SEALED, collected()).when(acknowledge(receipt=OTHER_RECEIPT)).then_refused(
+        Gone, "the answer was collected with another receipt"
+    )
+
+
+@pytest.mark.parametrize("command", [collect, acknowledge])
+def test_there_must_be_a_sealed_answer(command: Callable[[Caller], Callable[[Request], Any]]) -> None:
+    """Open, answered in the open, cancelled or expired: each refusal says what is the case."""
+    given(requested(sealed=True)).when(command(AGENT)).then_refused(
+        NotAnswered, "the request is not answered yet: wait for it, then collect"
+    )
+    given(requested(), responded(ANNA)).when(command(AGENT)).then_refused(
+        Conflict, "the answer is not sealed: read it from the request itself"
+    )
+    given(requested(sealed=True), cancelled(ANNA)).when(command(AGENT)).then_refused(
+        AlreadyClosed, "cannot collect: the request was cancelled at 2026-03-01T12:00:10.000Z"
+    )
+    given(requested(sealed=True, expires_at=DEADLINE), expired()).when(command(AGENT)).then_refused(
+        AlreadyClosed, "cannot collect: the request expired at 2026-03-01T12:05:00.000Z"
+    )
+
+
+@pytest.mark.parametrize("by", [ANNA, ADMIN, AUDITOR, OWNER])
+@pytest.mark.parametrize("command", [collect, acknowledge])
+def test_people_never_collect(command: Callable[[Caller], Callable[[Request], Any]], by: PersonCaller) -> None:
+    """A sealed answer is the agent's alone, not even an administrator's."""
+    given(*SEALED).when(command(by)).then_refused(NotAllowed, "only the agent that asked may collect the answer")
+
+
+# -- erasing
+
+
+@pytest.mark.parametrize("events", [(requested(), responded(ANNA)), (requested(), cancelled(ANNA)), SEALED])
+def test_an_administrator_erases_a_closed_request(events: tuple[Fact, ...]) -> None:
+    """Once; a repeat does nothing."""
+    given(*events).when(erase(ADMIN)).then(erased())
+    given(*events, erased()).when(erase(ADMIN)).then()
+
+
+def test_an_open_request_is_not_erased() -> None:
+    """Cancel it first."""
+    given(requested()).when(erase(ADMIN)).then_refused(
+        Conflict, "the request is still open: cancel it first, then erase its content"
+    )
+
+
+@pytest.mark.parametrize("by", [ANNA, AUDITOR, OWNER, AGENT])
+def test_only_administrators_erase(by: Caller) -> None:
+    """Neither the person asked nor the agent."""
+    given(requested(), responded(ANNA)).when(erase(by)).then_refused(
+        NotAllowed, "only an administrator may erase content"
+    )
+
+
+# -- reading
+
+
+@pytest.mark.parametrize(
+    ("caller", "reads", "answers", "refusal"),
+    [
+        (AGENT, True, False, None),
+        (FOR_ANNA, True, False, None),
+        (FOR_BERT, False, False, NotFound),
+        (OTHER_AGENT, False, False, NotFound),
+        (ANNA, True, True, None),
+        (ASSIGNED_AUDITOR, True, False, None),
+        (BERT, False, False, NotAllowed),
+        (OWNER, True, False, None),
+        (ADMIN, True, True, None),
+        (AUDITOR, True, False, None),
+    ],
+)
+def test_who_reads_and_who_answers(caller: Caller, reads: bool, answers: bool, refusal: type[Refusal] | None) -> None:
+    """The table of permissions; a closed request keeps it."""
+    for events in ((requested(),), (requested(), responded(ANNA))):
+        request = given(*events).request()
+        assert (request.may_read(caller), request.may_answer(caller)) == (reads, answers)
+        if refusal is None:
+            request.check_may_read(caller)
+        else:
+            with pytest.raises(refusal) as raised:
+                request.check_may_read(caller)
+            assert type(raised.value) is refusal
+
+
+def test_the_run_user_reads_what_was_given_to_another() -> None:
+    """The person in whose name it was asked sees it, and may not answer it."""
+    request = given(requested(run_user=BERT.id)).request()
+    assert (request.may_read(BERT), request.may_answer(BERT)) == (True, False)
+
+
+def test_a_request_without_a_run_user_is_not_for_bound_keys() -> None:
+    """A key bound to a person sees only what was asked in that person's name."""
+    request = given(requested(run_user=None)).request()
+    assert (request.may_read(AGENT), request.may_read(FOR_ANNA)) == (True, False)
+
+
+# -- replaying
+
+
+def test_replaying_never_refuses() -> None:
+    """Whatever is in the log loads, even what no command would allow today."""
+    request = given(
+        requested(),
+        responded(BERT),
+        cancelled(OTHER_AGENT),
+        expired(),
+        erased(),
+        fact(
+            Request.Notified,
+            "system",
+            step="slack",
+            channel="slack",
+            recipient=None,
+            reference={"ts": "1"},
+            attempt=1,
+            delivered=True,
+            error=None,
+        ),
+    ).request()
+    assert (request.version, request.status) == (6, Status.EXPIRED)
+
+
+def test_no_events_make_no_request() -> None:
+    """What was never asked is not there."""
+    assert rebuild([]) is None
