@@ -42,6 +42,7 @@ class Reads:
         query: Callable[[psycopg.AsyncConnection], Awaitable[T]],
     ) -> T:
         await self.check(min_position)
-        if model is not None and min_position is not None:
+        if model is not None and min_position is not None and self._projector.positions[model] < min_position:
+            self._projector.follow_to(min_position)  # word of it may be on its way here still
             await self._projector.reached(model, min_position, FRESHNESS_SECONDS)
         return await reading(self._pool, query)

@@ -71,7 +71,7 @@ async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lam
             except OSError as error:  # somebody else bound it too, and listened first
                 raise CannotListen(settings.host, settings.port, error) from None
             first = await ensure_credentials(app.directory, settings, admin_key=admin_key)
-            server = _Server(app.api, settings, app.waits.stop)
+            server = _Server(app.api, settings, app.let_go)
             stop.server = server
             announce(settings, first)
             log.info("serving", url=settings.url, host=settings.host, port=settings.port)

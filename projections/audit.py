@@ -21,6 +21,8 @@ from domain.recorded import RecordedCreation, RecordedEvent
 from domain.request import Request, instant
 from projections.bulk import for_all
 from projections.log import Entry
+from projections.read_models import snapshot
+from projections.words import searchable
 
 _COMMON = {field.name for field in dataclasses.fields(RecordedCreation)}
 _SEARCHED_CHARACTERS = 100_000
@@ -30,7 +32,7 @@ class Audit:
     """The read model behind the audit trail."""
 
     name: ClassVar[str] = "audit"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     tables: ClassVar[tuple[str, ...]] = ("audit", "audit_requests")
     ddl: ClassVar[str] = """
         CREATE TABLE audit (
@@ -84,7 +86,7 @@ def _row(entry: Entry) -> tuple[Any, ...]:
         event.originator_id,
         _json(_facts(event)),
         _json(content) if content else None,
-        " ".join(_words(content))[:_SEARCHED_CHARACTERS] if content else None,
+        searchable(" ".join(_words(content))[:_SEARCHED_CHARACTERS]) if content else None,
     )
 
 
@@ -160,15 +162,11 @@ async def page_of_audit(
         "SELECT position, at, type, kind, actor, aggregate_id, agent_id, facts, content FROM audit a{where}"
         " ORDER BY position DESC LIMIT {limit}"
     ).format(where=where, limit=sql.Literal(limit + 1))
-    async with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
-        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        await cursor.execute("SELECT position FROM read_models WHERE name = %s", (Audit.name,))
-        row = await cursor.fetchone()
-        assert row is not None
+    async with snapshot(connection, Audit) as position, connection.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(statement, values)
         rows = await cursor.fetchall()
     more = len(rows) > limit
-    return AuditPage(rows[:limit], rows[limit - 1]["position"] if more else None, row["position"])
+    return AuditPage(rows[:limit], rows[limit - 1]["position"] if more else None, position)
 
 
 def conditions(filters: AuditFilters, *, before: int | None = None) -> tuple[sql.Composable, list[Any]]:
@@ -182,7 +180,10 @@ def conditions(filters: AuditFilters, *, before: int | None = None) -> tuple[sql
         (sql.SQL("a.agent_id = %s"), filters.agent),
         (sql.SQL("a.at >= %s"), filters.since),
         (sql.SQL("a.at < %s"), filters.until),
-        (sql.SQL("a.search @@ websearch_to_tsquery('simple', %s)"), filters.q),
+        (
+            sql.SQL("a.search @@ websearch_to_tsquery('simple', %s)"),
+            None if filters.q is None else searchable(filters.q),
+        ),
         (sql.SQL("a.position < %s"), before),
     ):
         if value is not None:

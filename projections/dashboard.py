@@ -15,6 +15,7 @@ from domain.callers import PersonCaller, actor_id
 from domain.request import Request
 from projections.bulk import for_all
 from projections.log import Entry
+from projections.read_models import snapshot
 
 NOBODY = UUID(int=0)
 """Stands for "assigned to nobody" where a key cannot be null."""
@@ -43,8 +44,8 @@ class _Row:
 
 
 class Dashboard:
-    """The read model behind the dashboard. A closed request counts for the person who closed it, else for whom
-    it was assigned to."""
+    """The read model behind the dashboard. An answered request counts for the person who answered it, any other
+    for whom it is assigned to."""
 
     name: ClassVar[str] = "dashboard"
     version: ClassVar[int] = 1
@@ -189,12 +190,7 @@ async def figures(connection: psycopg.AsyncConnection, caller: PersonCaller, now
     """
     person = None if caller.sees_everything else caller.id
     own = {"person": person, "day": now - timedelta(days=1), "week": now - timedelta(days=7)}
-    async with connection.transaction():
-        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        cursor = await connection.execute("SELECT position FROM read_models WHERE name = %s", (Dashboard.name,))
-        row = await cursor.fetchone()
-        assert row is not None
-        position: int = row[0]
+    async with snapshot(connection, Dashboard) as position:
         cursor = await connection.execute(
             "SELECT status, request_type, agent_id, person_id, count FROM dashboard_counts"
             " WHERE %(person)s::uuid IS NULL OR person_id = %(person)s",

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import psycopg
+from psycopg import errors
 
 from projections.log import Entry, Log, Unreadable
 from projections.read_models import ReadModel
 
 Report = Callable[[str, dict[str, object]], None]
 """How a projection says what happened: (what, details without content)."""
+
+
+_NO_FAULT = (psycopg.OperationalError, psycopg.InterfaceError)
+"""The database's troubles, no event's; but what is too much of something for it always will be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,9 @@ async def _try(
                     await model.apply(connection, [entry])
             else:
                 await model.apply(connection, entries)
-    except (psycopg.OperationalError, psycopg.InterfaceError):
-        raise
     except Exception as error:
+        if isinstance(error, _NO_FAULT) and not isinstance(error, errors.ProgramLimitExceeded):
+            raise
         return f"{type(error).__name__}: {str(error)[:300]}"
     return None
 

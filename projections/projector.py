@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Sequence
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from projections.log import Log, UnknownEvent
 from projections.poison import Report, digest
@@ -22,6 +22,9 @@ BATCH = 500
 _BEHIND_ANOTHER_SECONDS = 0.03
 """How soon to look again while another replica does the work."""
 
+LOOK_AGAIN_SECONDS = 15.0
+"""How long silence is trusted: a crash of the database may have taken back what was projected last."""
+
 _RETRY_SECONDS = (0.2, 1.0, 5.0)
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection]
@@ -30,11 +33,20 @@ Pool = AsyncConnectionPool[psycopg.AsyncConnection]
 class Projector:
     """Follows the log for these read models. `positions` is how far each of them is, as last known here."""
 
-    def __init__(self, pool: Pool, log: Log, models: Sequence[ReadModel], report: Report) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        log: Log,
+        models: Sequence[ReadModel],
+        report: Report,
+        *,
+        look_again_seconds: float = LOOK_AGAIN_SECONDS,
+    ) -> None:
         self._pool = pool
         self._log = log
         self._models = {model.name: model for model in models}
         self._report = report
+        self._look_again = look_again_seconds
         self._told = asyncio.Event()
         self._moved = asyncio.Condition()
         self._target = 0
@@ -78,6 +90,8 @@ class Projector:
                 unknown = isinstance(error, UnknownEvent)
                 self.failure = str(error) if unknown else type(error).__name__
                 self._report("projector failed", {"error": self.failure})
+                if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+                    await self._replace_lost_connections()
                 await asyncio.sleep(_RETRY_SECONDS[-1 if unknown else min(failures, len(_RETRY_SECONDS) - 1)])
                 failures += 1
                 continue
@@ -86,7 +100,12 @@ class Projector:
                 continue
             # While behind, another replica holds the locks: look again soon whether it still does.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), _BEHIND_ANOTHER_SECONDS if self.behind else None)
+                await asyncio.wait_for(self._told.wait(), _BEHIND_ANOTHER_SECONDS if self.behind else self._look_again)
+
+    async def _replace_lost_connections(self) -> None:
+        """All at once: found one by one, each would cost another failure and a longer pause."""
+        with contextlib.suppress(psycopg.Error, PoolTimeout, PoolClosed):
+            await self._pool.check()
 
     async def project_once(self, limit: int = BATCH) -> bool:
         """Project one batch; False when there was nothing to do or others are doing it."""
@@ -102,27 +121,38 @@ class Projector:
             # What a crash of the database loses here is projected again.
             await connection.execute("SET LOCAL synchronous_commit = off")
             cursor = await connection.execute(
-                "SELECT name, position FROM read_models WHERE name = ANY(%s) FOR UPDATE SKIP LOCKED",
+                "SELECT name, version, position FROM read_models WHERE name = ANY(%s) FOR UPDATE SKIP LOCKED",
                 (list(self._models),),
             )
-            mine: dict[str, int] = dict(await cursor.fetchall())
+            mine = self._positions(await cursor.fetchall())
             if not mine:
                 return await self._read_positions(connection), False
-            entries = await self._log.entries(connection, min(mine.values()), limit)
-            if not entries:
-                return mine, False
-            last = entries[-1].position
-            for name, position in mine.items():
-                fresh = [entry for entry in entries if entry.position > position]
-                await digest(connection, self._models[name], fresh, self._report)
-            await connection.execute(
-                "UPDATE read_models SET position = %s WHERE name = ANY(%s) AND position < %s",
-                (last, list(mine), last),
-            )
-        return {name: max(position, last) for name, position in mine.items()}, True
+            reached: dict[str, int] = {}
+            # Mostly all are at one position. One that was made anew catches up, and holds none of the others up.
+            for position in sorted(set(mine.values()), reverse=True):
+                entries = await self._log.entries(connection, position, limit)
+                if not entries:
+                    continue
+                names = [name for name in mine if mine[name] == position]
+                for name in names:
+                    await digest(connection, self._models[name], entries, self._report)
+                reached |= dict.fromkeys(names, entries[-1].position)
+                await connection.execute(
+                    "UPDATE read_models SET position = %s WHERE name = ANY(%s)", (entries[-1].position, names)
+                )
+        return mine | reached, bool(reached)
 
     async def _read_positions(self, connection: psycopg.AsyncConnection) -> dict[str, int]:
         cursor = await connection.execute(
-            "SELECT name, position FROM read_models WHERE name = ANY(%s)", (list(self._models),)
+            "SELECT name, version, position FROM read_models WHERE name = ANY(%s)", (list(self._models),)
         )
-        return dict(await cursor.fetchall())
+        return self._positions(await cursor.fetchall())
+
+    def _positions(self, rows: list[tuple[str, int, int]]) -> dict[str, int]:
+        for name, version, _ in rows:
+            if version != self._models[name].version:
+                raise UnknownEvent(
+                    f"the tables of {name} are of version {version}, this server knows {self._models[name].version}: "
+                    "another server made them anew, upgrade this one"
+                )
+        return {name: position for name, _, position in rows}

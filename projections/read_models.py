@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import ClassVar, LiteralString, Protocol
 
 import psycopg
 from psycopg import sql
@@ -25,6 +26,29 @@ class ReadModel(Protocol):
     async def apply(self, connection: psycopg.AsyncConnection, entries: Sequence[Entry]) -> None:
         """Change the tables as these events say, in the caller's transaction. Raises whatever goes wrong."""
         ...
+
+
+@asynccontextmanager
+async def snapshot(connection: psycopg.AsyncConnection, model: type[ReadModel]) -> AsyncGenerator[int]:
+    """Read the tables of a model as they stand at one position, which is given."""
+    async with connection.transaction():
+        # Locked before anything is looked at: a rebuild that swaps the tables is over by then, or has to wait.
+        await connection.execute(
+            sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; {}").format(
+                lock(model, "ACCESS SHARE")
+            ),
+            prepare=False,
+        )
+        cursor = await connection.execute("SELECT position FROM read_models WHERE name = %s", (model.name,))
+        row = await cursor.fetchone()
+        assert row is not None
+        yield row[0]
+
+
+def lock(model: ReadModel | type[ReadModel], mode: LiteralString) -> sql.Composed:
+    """The statement that locks all tables of a model; always in this order, so that nobody waits for each other."""
+    tables = sql.SQL(", ").join(sql.Identifier("public", table) for table in model.tables)
+    return sql.SQL("LOCK TABLE {} IN {} MODE").format(tables, sql.SQL(mode))
 
 
 async def ensure_read_models(connection: psycopg.AsyncConnection, models: Sequence[ReadModel]) -> list[str]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 
 from projections.log import Log, head
 from projections.poison import Report, digest
-from projections.read_models import ReadModel
+from projections.read_models import ReadModel, lock
 
 
 class Rebuilding(Exception):
     """Somebody is rebuilding this read model already."""
 
+
+_READERS_WAIT_SECONDS = 1
+_PAUSE_SECONDS = 1.0
+"""How long the swap may keep new readers waiting for old ones, and how soon it is tried again."""
 
 Progress = Callable[[int, int], None]
 """(position reached, position to reach)."""
@@ -32,8 +37,8 @@ async def rebuild(
 ) -> int:
     """Fill a second set of tables, then swap them in one transaction; returns how many events were read.
 
-    What cannot be digested is parked as ever, and what was parked is tried again. Raises `Rebuilding` or
-    `UnknownEvent`; the tables that serve are then as they were.
+    `connection` is in autocommit mode and this call's alone. What cannot be digested is parked as ever, and what was
+    parked is tried again. Raises `Rebuilding` or `UnknownEvent`; the tables that serve are then as they were.
     """
     async with _shadow(connection, model) as schema:
         position, count, goal = 0, 0, await head(connection)
@@ -50,20 +55,30 @@ async def rebuild(
                 progress(position, goal)
             return bool(entries)
 
-        more = True
-        while more:
-            async with connection.transaction():
-                more = await step()
-        async with connection.transaction():
-            # The projector of this model waits from here on, so that the two sets meet at one position.
-            await connection.execute("SELECT FROM public.read_models WHERE name = %s FOR UPDATE", (model.name,))
-            while await step():
-                pass
-            await _swap(connection, model, schema, position)
-        return count
+        while True:
+            more = True
+            while more:
+                async with connection.transaction():
+                    more = await step()
+            before = position, count
+            try:
+                async with connection.transaction():
+                    # The projector of this model waits from here on, so that the two sets meet at one position.
+                    await connection.execute("SELECT FROM public.read_models WHERE name = %s FOR UPDATE", (model.name,))
+                    while await step():
+                        pass
+                    await _swap(connection, model, schema, position)
+            except errors.LockNotAvailable:
+                position, count = before
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return count
 
 
 async def _swap(connection: psycopg.AsyncConnection, model: ReadModel, schema: str, position: int) -> None:
+    """Raises `LockNotAvailable` while a long read is under way: whoever wants to read now must not wait for that."""
+    await connection.execute(f"SET LOCAL lock_timeout = '{_READERS_WAIT_SECONDS}s'".encode())
+    await connection.execute(lock(model, "ACCESS EXCLUSIVE"))
     for table in model.tables:
         name = sql.Identifier(table)
         await connection.execute(sql.SQL("DROP TABLE public.{}").format(name))

@@ -19,6 +19,8 @@ from domain.callers import AgentCaller, Caller
 from domain.request import Request
 from projections.bulk import for_all
 from projections.log import Entry
+from projections.read_models import snapshot
+from projections.words import searchable, words_of_name
 
 SUMMARY_CHARACTERS = 280
 _SEARCHED_CHARACTERS = 100_000
@@ -29,7 +31,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -111,7 +113,7 @@ def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
     message = event.message
     searched = None
     if message is not None:
-        searched = f"{event.unique_id} {message} {event.context or ''}"[:_SEARCHED_CHARACTERS]
+        searched = f"{words_of_name(event.unique_id)} {message} {event.context or ''}"[:_SEARCHED_CHARACTERS]
     return (
         event.originator_id,
         position,
@@ -129,7 +131,7 @@ def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
         event.timestamp,
         event.expires_at,
         None if message is None else _summary(message),
-        searched,
+        None if searched is None else searchable(searched),
     )
 
 
@@ -246,7 +248,10 @@ async def page_of_requests(
     after: Sequence[str] | None = None,
     limit: int,
 ) -> Page:
-    """The requests that the caller may see, narrowed and sorted. `after` is a `Page.next`."""
+    """The requests that the caller may see, narrowed and sorted.
+
+    `after` is a `Page.next` of the same sort. Raises `ValueError` or psycopg's `DataError` for one that is not.
+    """
     query = _Query()
     _visible_to(query, caller)
     _narrow(query, filters)
@@ -308,7 +313,7 @@ def _narrow(query: _Query, filters: Filters) -> None:
         ("priority <= %s", filters.priority_max),
         ("created_at >= %s", filters.created_from),
         ("created_at < %s", filters.created_to),
-        ("search @@ websearch_to_tsquery('simple', %s)", filters.q),
+        ("search @@ websearch_to_tsquery('simple', %s)", None if filters.q is None else searchable(filters.q)),
     ):
         if value is not None:
             query.where(condition, value)
@@ -324,6 +329,8 @@ async def _page(
 ) -> Page:
     columns = _COLUMNS[sort]
     if after is not None:
+        if len(after) != len(columns):
+            raise ValueError(f"a place in this sort has {len(columns)} parts, not {len(after)}")
         marks = ", ".join(f"%s::{_TYPES[column]}" for column in columns)
         query.where(f"({', '.join(columns)}) {'<' if descending else '>'} ({marks})", *after)
     direction = "DESC" if descending else "ASC"
@@ -339,12 +346,11 @@ async def _page(
         order=order,
         limit=sql.Literal(limit + 1),
     )
-    async with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
-        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        await cursor.execute("SELECT position FROM read_models WHERE name = %s", (RequestList.name,))
-        row = await cursor.fetchone()
-        assert row is not None
+    async with (
+        snapshot(connection, RequestList) as position,
+        connection.cursor(row_factory=dict_row) as cursor,
+    ):
         await cursor.execute(statement, query.values)
         rows = await cursor.fetchall()
     keys_of_rows = [tuple(found.pop("key")) for found in rows]
-    return Page(rows[:limit], keys_of_rows[limit - 1] if len(rows) > limit else None, row["position"])
+    return Page(rows[:limit], keys_of_rows[limit - 1] if len(rows) > limit else None, position)

@@ -68,6 +68,19 @@ def find_credentials(data_dir: Path | None) -> Credentials | None:
         raise CommandFailed(str(error)) from None
 
 
+def check_connection_string(database_url: str) -> None:
+    """Raises `CommandFailed` for what is no connection string, without showing it: there is a password in it."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        conninfo_to_dict(database_url)
+    except psycopg.ProgrammingError:
+        raise CommandFailed(
+            "the database URL is not a connection string: expected postgresql://user:password@host/database"
+        ) from None
+
+
 def where_key_is_from() -> str:
     """Where the key in use stands, and what to do if it does not work."""
     if os.environ.get("HANDRAISE_API_KEY"):

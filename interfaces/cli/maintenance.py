@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import os
 import platform
@@ -10,15 +11,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interfaces.cli.connection import DataDir, find_credentials, resolve
+from interfaces.cli.connection import DataDir, check_connection_string, find_credentials, resolve
 from interfaces.cli.output import CommandFailed, command, say, visible, write_result, write_table
 
 if TYPE_CHECKING:
     import httpx
+    import psycopg
 
     from interfaces.postgres.chain import Head, Verdict
 
@@ -213,7 +215,7 @@ def verify(
         known = None if head is None else Head.parse(head)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--head") from None
-    logs.configure(Settings.model_construct(log_level="warning", log_format="auto"))
+    logs.configure(Settings.model_construct(log_level="error", log_format="auto"))
     verdict = asyncio.run(_verify(database_url, resolve(data_dir), known))
     write_result(f"events {verdict.events}\nhead   {verdict.head}")
     if verdict.fault is not None:
@@ -228,37 +230,31 @@ async def _verify(database_url: str | None, data_dir: Path, known: Head | None) 
     from interfaces.postgres.chain import verify as verify_chain
     from interfaces.postgres.embedded import EmbeddedPostgres, EmbeddedPostgresError
 
-    try:
-        if database_url is not None:
-            async with await psycopg.AsyncConnection.connect(database_url) as connection:
-                return await verify_chain(connection, known_head=known)
-        running = await _connect_to_running(data_dir)
-        if running is not None:
-            async with running:
-                return await verify_chain(running, known_head=known)
-        if not (data_dir / "postgres" / "PG_VERSION").exists():
-            raise CommandFailed(
-                f"there is no database in {data_dir}: give --data-dir, or --database-url for one of your own"
-            )
-        async with (
-            EmbeddedPostgres(data_dir) as postgres,
-            await psycopg.AsyncConnection.connect(postgres.conninfo) as connection,
-        ):
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            if database_url is not None:
+                check_connection_string(database_url)
+                connection = await psycopg.AsyncConnection.connect(database_url)
+            else:
+                connection = await _connect_to_running(data_dir)
+            if connection is None:
+                if not (data_dir / "postgres" / "PG_VERSION").exists():
+                    raise CommandFailed(
+                        f"there is no database in {data_dir}: give --data-dir, or --database-url for one of your own"
+                    )
+                postgres = await stack.enter_async_context(EmbeddedPostgres(data_dir))
+                connection = await psycopg.AsyncConnection.connect(postgres.conninfo)
+            stack.push_async_callback(connection.close)
             return await verify_chain(connection, known_head=known)
-    except EmbeddedPostgresError as error:
-        raise CommandFailed(str(error)) from None
-    except psycopg.errors.UndefinedTable:
-        raise CommandFailed("this database holds no log of Handraise: is it the right one?") from None
-    except psycopg.OperationalError as error:
-        raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
-    except psycopg.ProgrammingError as error:
-        if error.sqlstate is not None:
-            raise
-        # The message of a malformed connection string quotes it, password and all.
-        raise CommandFailed("this is not a connection string: expected postgresql://user:password@host/db") from None
+        except EmbeddedPostgresError as error:
+            raise CommandFailed(str(error)) from None
+        except psycopg.errors.UndefinedTable:
+            raise CommandFailed("this database holds no log of Handraise: is it the right one?") from None
+        except psycopg.OperationalError as error:
+            raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
 
 
-async def _connect_to_running(data_dir: Path) -> Any:
+async def _connect_to_running(data_dir: Path) -> psycopg.AsyncConnection | None:
     """A connection to the embedded Postgres of a server that runs now; None if none runs."""
     import psycopg
 

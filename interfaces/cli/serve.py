@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interfaces.cli.connection import DataDir
+from interfaces.cli.connection import DataDir, check_connection_string, resolve
 from interfaces.cli.output import CommandFailed, command
 
 if TYPE_CHECKING:
@@ -44,19 +44,14 @@ def serve(
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         raise CommandFailed(_wrong_settings(error.errors(include_input=False))) from None
+    if settings.database_url is not None:
+        check_connection_string(settings.database_url)
     try:
         in_good_order = run(settings, admin_key=not no_admin_key, announce=_announce)
     except (CannotListen, EmbeddedPostgresError, SchemaTooNew, UnreadableFile, WrongMasterKey) as error:
         raise CommandFailed(str(error)) from None
     except psycopg.OperationalError as error:
         raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
-    except psycopg.ProgrammingError as error:
-        # The message of a malformed connection string quotes it, password and all.
-        if settings.database_url is None or error.sqlstate is not None:
-            raise
-        raise CommandFailed(
-            "HANDRAISE_DATABASE_URL is not a connection string: expected postgresql://user:password@host/database"
-        ) from None
     except OSError as error:
         raise CommandFailed(f"cannot use {error.filename or settings.data_dir}: {error.strerror}") from None
     if not in_good_order:
@@ -80,8 +75,6 @@ def _announce(settings: Settings, first: bool) -> None:
 
 
 def _is_default(data_dir: Path) -> bool:
-    from interfaces.cli.connection import resolve
-
     return data_dir == resolve(None)
 
 

@@ -63,8 +63,8 @@ def build_api(
     )
     represent = Representations(directory)
     authenticate = directory_service.authenticate
-    app.include_router(request_routes(requests, represent, authenticate))
-    app.include_router(directory_routes(directory_service, store, represent, authenticate))
+    app.include_router(request_routes(requests, represent, authenticate, reads))
+    app.include_router(directory_routes(directory_service, store, represent, authenticate, reads))
     app.include_router(list_routes(reads, directory, represent, authenticate))
     app.include_router(dashboard_routes(reads, represent, authenticate, clock))
     app.include_router(

@@ -13,12 +13,22 @@ from starlette.responses import StreamingResponse
 
 from application.ports import Directory
 from domain.callers import SYSTEM, Caller, PersonCaller, actor_id, agent_actor, person_actor
-from domain.errors import FieldError, Invalid, Malformed, NotAllowed
+from domain.errors import FieldError, Invalid, NotAllowed
 from domain.request import instant
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
 from interfaces.http.models import AuditPageView, HeadView
-from interfaces.http.reading import Cursor, Limit, MinPosition, QueryInstant, QueryText, Reads, encode_cursor
+from interfaces.http.reading import (
+    Cursor,
+    Limit,
+    MinPosition,
+    QueryInstant,
+    QueryText,
+    Reads,
+    encode_cursor,
+    other_list,
+    place_in,
+)
 from interfaces.http.representations import Names, Representations
 from interfaces.http.requests import By, refusals
 from projections.audit import Audit, AuditFilters, AuditPage, page_of_audit
@@ -79,7 +89,7 @@ def audit_routes(
         return Json(
             {
                 "items": [_event(row, names) for row in page.items],
-                "next_cursor": encode_cursor(None if page.next is None else [str(page.next)]),
+                "next_cursor": encode_cursor("audit", None if page.next is None else [str(page.next)]),
                 "position": page.position,
             }
         )
@@ -113,10 +123,11 @@ def audit_routes(
         "/head",
         response_model=HeadView,
         summary="The newest link of the hash chain, signed: kept elsewhere, it finds a tail that was cut off",
-        responses=refusals(403),
+        responses=refusals(403, 422),
     )
-    async def audit_head(by: By) -> Json:
+    async def audit_head(by: By, min_position: MinPosition = None) -> Json:
         _check_auditor(by)
+        await reads.check(min_position)
         return Json(await head())
 
     return router
@@ -159,11 +170,12 @@ async def _agent(directory: Directory, readable_id: str) -> UUID:
 
 
 def _place(cursor: list[str] | None) -> int | None:
-    if cursor is None:
+    place = place_in("audit", cursor)
+    if place is None:
         return None
-    if len(cursor) != 1 or not (cursor[0].isascii() and cursor[0].isdigit() and len(cursor[0]) < 19):
-        raise Malformed("the cursor does not belong to this list: start without it")
-    return int(cursor[0])
+    if len(place) != 1 or not (place[0].isascii() and place[0].isdigit() and len(place[0]) < 19):
+        raise other_list()
+    return int(place[0])
 
 
 async def _nothing(connection: psycopg.AsyncConnection) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
-from pydantic import AfterValidator
+from fastapi import APIRouter, Path
 
 from application.directory import DirectoryService
 from application.ports import EventStore
@@ -27,46 +24,44 @@ from interfaces.http.models import (
     UserPage,
     Written,
 )
+from interfaces.http.reading import Cursor, Limit, MinPosition, Reads, encode_cursor, other_list, place_in
 from interfaces.http.representations import Representations
 from interfaces.http.requests import By, refusals
 
-T = TypeVar("T")
-
-
-def _position_in_list(cursor: str | None) -> str | None:
-    if cursor is None:
-        return None
-    try:
-        return base64.urlsafe_b64decode(cursor.encode("ascii") + b"==").decode()
-    except (binascii.Error, ValueError):
-        raise ValueError("is not a cursor of this list: use next_cursor as it was given") from None
-
-
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(max_length=400), AfterValidator(_position_in_list)]
-
 
 def directory_routes(
-    directory: DirectoryService, store: EventStore, represent: Representations, authenticate: Authenticate
+    directory: DirectoryService,
+    store: EventStore,
+    represent: Representations,
+    authenticate: Authenticate,
+    reads: Reads,
 ) -> APIRouter:
     """`/api/users`, `/api/agents`, `/api/keys`."""
     router = APIRouter(prefix="/api", tags=["directory"], route_class=authenticated_route(authenticate))
 
-    async def page(entries: Sequence[Any], limit: int, items: list[dict[str, Any]]) -> Json:
-        more = len(entries) > limit
-        cursor = base64.urlsafe_b64encode(entries[limit - 1].readable_id.encode()).decode() if more else None
-        return Json({"items": items[:limit], "next_cursor": cursor, "position": await store.head()})
+    async def begin(kind: str, cursor: list[str] | None, min_position: int | None) -> tuple[str, int]:
+        """After which id a page begins, and the position that it shows at least: these lists are never behind."""
+        await reads.check(min_position)
+        place = place_in(kind, cursor) or [""]
+        if len(place) != 1:
+            raise other_list()
+        return place[0], await store.head()
+
+    def page(kind: str, entries: Sequence[Any], limit: int, items: list[dict[str, Any]], position: int) -> Json:
+        last = [entries[limit - 1].readable_id] if len(entries) > limit else None
+        return Json({"items": items[:limit], "next_cursor": encode_cursor(kind, last), "position": position})
 
     @router.get("/users", response_model=UserPage, summary="List people", responses=refusals(403, 422))
-    async def users(by: By, limit: Limit = 50, cursor: Cursor = None) -> Json:
-        entries = await directory.users(by=by, after=cursor or "", limit=limit + 1)
+    async def users(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
+        after, position = await begin("users", cursor, min_position)
+        entries = await directory.users(by=by, after=after, limit=limit + 1)
         whole = isinstance(by, PersonCaller) and by.sees_everything
         items: list[dict[str, Any]] = [
             {"id": user.readable_id, "name": user.name}
             | ({"email": user.email, "role": user.role, "active": user.active} if whole else {})
             for user in entries
         ]
-        return await page(entries, limit, items)
+        return page("users", entries, limit, items, position)
 
     @router.post(
         "/users",
@@ -80,11 +75,12 @@ def directory_routes(
         return Json({"id": id, "position": position}, status_code=201)
 
     @router.get("/agents", response_model=AgentPage, summary="List agents", responses=refusals(403, 422))
-    async def agents(by: By, limit: Limit = 50, cursor: Cursor = None) -> Json:
-        entries = await directory.agents(by=by, after=cursor or "", limit=limit + 1)
+    async def agents(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
+        after, position = await begin("agents", cursor, min_position)
+        entries = await directory.agents(by=by, after=after, limit=limit + 1)
         names = await represent.names(agent.owner for agent in entries)
         items = [{"id": agent.readable_id, "name": agent.name, "owner": names.of(agent.owner)} for agent in entries]
-        return await page(entries, limit, items)
+        return page("agents", entries, limit, items, position)
 
     @router.post(
         "/agents",
@@ -98,8 +94,9 @@ def directory_routes(
         return Json({"id": id, "position": position}, status_code=201)
 
     @router.get("/keys", response_model=KeyPage, summary="List keys", responses=refusals(403, 422))
-    async def keys(by: By, limit: Limit = 50, cursor: Cursor = None) -> Json:
-        entries = await directory.keys(by=by, after=cursor or "", limit=limit + 1)
+    async def keys(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
+        after, position = await begin("keys", cursor, min_position)
+        entries = await directory.keys(by=by, after=after, limit=limit + 1)
         names = await represent.names(id for key in entries for id in (key.agent_id, key.user_id, key.run_user))
         items = [
             {
@@ -114,7 +111,7 @@ def directory_routes(
             }
             for key in entries
         ]
-        return await page(entries, limit, items)
+        return page("keys", entries, limit, items, position)
 
     @router.post(
         "/keys",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,13 +11,23 @@ from fastapi import APIRouter, Query
 
 from application.ports import Directory
 from domain.callers import PersonCaller
-from domain.errors import FieldError, Invalid, Malformed, NotAllowed
+from domain.errors import FieldError, Invalid, NotAllowed
 from domain.request import instant
 from domain.request_types import find_request_type
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
 from interfaces.http.models import RequestPage
-from interfaces.http.reading import Cursor, Limit, MinPosition, QueryInstant, QueryText, Reads, encode_cursor
+from interfaces.http.reading import (
+    Cursor,
+    Limit,
+    MinPosition,
+    QueryInstant,
+    QueryText,
+    Reads,
+    encode_cursor,
+    other_list,
+    place_in,
+)
 from interfaces.http.representations import Names, Representations
 from interfaces.http.requests import By, refusals
 from projections.request_list import Filters, Page, RequestList, Scope, Sort, page_of_inbox, page_of_requests
@@ -35,13 +46,13 @@ def list_routes(
     async def any_user(readable_id: str) -> UUID | None:
         return await directory.user_id(readable_id, active=False)
 
-    async def show(page: Page) -> Json:
+    async def show(page: Page, of: str) -> Json:
         ids = {row[key] for row in page.items for key in ("agent_id", "run_user", "assigned_to", "list_id")}
         names = await represent.names(ids)
         return Json(
             {
                 "items": [_item(row, names) for row in page.items],
-                "next_cursor": encode_cursor(page.next),
+                "next_cursor": encode_cursor(of, page.next),
                 "position": page.position,
             }
         )
@@ -62,10 +73,12 @@ def list_routes(
         if not isinstance(by, PersonCaller):
             raise NotAllowed("an agent has no inbox; people do")
 
-        async def query(connection: psycopg.AsyncConnection) -> Page:
-            return await _placed(page_of_inbox(connection, by, scope, after=cursor, limit=limit))
+        after = place_in("inbox", cursor)
 
-        return await show(await reads.read(RequestList.name, min_position, query))
+        async def query(connection: psycopg.AsyncConnection) -> Page:
+            return await page_of_inbox(connection, by, scope, after=after, limit=limit)
+
+        return await show(await _placed(reads.read(RequestList.name, min_position, query), after), "inbox")
 
     @router.get(
         "/requests",
@@ -105,32 +118,34 @@ def list_routes(
             created_to=created_to,
             q=q,
         )
+        of = f"requests by {sort}"
+        after = place_in(of, cursor)
         column: Sort = sort.removeprefix("-")  # pyright: ignore[reportAssignmentType]  SortName is made of Sort
 
         async def query(connection: psycopg.AsyncConnection) -> Page:
-            return await _placed(
-                page_of_requests(
-                    connection,
-                    by,
-                    filters,
-                    sort=column,
-                    descending=sort.startswith("-"),
-                    after=cursor,
-                    limit=limit,
-                )
+            return await page_of_requests(
+                connection,
+                by,
+                filters,
+                sort=column,
+                descending=sort.startswith("-"),
+                after=after,
+                limit=limit,
             )
 
-        return await show(await reads.read(RequestList.name, min_position, query))
+        return await show(await _placed(reads.read(RequestList.name, min_position, query), after), of)
 
     return router
 
 
-async def _placed(page: Any) -> Page:
-    """The page; a cursor that belongs to another list or sort is the caller's mistake."""
+async def _placed(page: Awaitable[Page], after: Sequence[str] | None) -> Page:
+    """The page; a cursor that was tampered with is the caller's mistake."""
     try:
         return await page
-    except (psycopg.DataError, psycopg.ProgrammingError) as error:
-        raise Malformed("the cursor does not belong to this list and sort: start without it") from error
+    except (psycopg.DataError, ValueError) as error:
+        if after is None:
+            raise
+        raise other_list() from error
 
 
 async def _known(field: str, readable_id: str | None, find: Any) -> UUID | None:

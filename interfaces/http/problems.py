@@ -94,7 +94,8 @@ def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClos
         if first["path"] == "":
             first["message"] = _about_the_whole(request)
         where = f"{first['path']}: " if first["path"] else ""
-        return problem(422, errors.Invalid.title, f"{where}{first['message']}", errors=found)
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        return problem(422, errors.Invalid.title, f"{where}{first['message']}{more}", errors=found)
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

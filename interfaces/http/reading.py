@@ -13,6 +13,7 @@ import psycopg
 from fastapi import Query
 from pydantic import BeforeValidator, Field
 
+from domain.errors import Malformed
 from interfaces.http.models import parse_instant
 
 T = TypeVar("T")
@@ -39,24 +40,41 @@ class Reads(Protocol):
         ...
 
 
-def encode_cursor(place: Sequence[str] | None) -> str | None:
-    """A place in a list as opaque text."""
+def encode_cursor(of: str, place: Sequence[str] | None) -> str | None:
+    """A place in a list, and which list in which order it is a place of, as opaque text."""
     if place is None:
         return None
-    return base64.urlsafe_b64encode(json.dumps(list(place), ensure_ascii=False).encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(json.dumps([of, *place], ensure_ascii=False).encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: Any) -> list[str] | None:
-    """The place that a cursor stands for. Raises `ValueError`."""
+    """What a cursor was made of. Raises `ValueError`."""
     if cursor is None:
         return None
     try:
-        place = json.loads(base64.urlsafe_b64decode(str(cursor)[:2000].encode("ascii") + b"=="))
+        parts = json.loads(base64.urlsafe_b64decode(str(cursor)[:2000].encode("ascii") + b"=="))
     except (binascii.Error, ValueError, RecursionError):
-        place = None
-    if not isinstance(place, list) or not all(isinstance(part, str) and "\0" not in part for part in place):
+        parts = None
+    if not isinstance(parts, list) or not parts or not all(_is_text(part) for part in parts):
         raise ValueError("is not a cursor of this list: use next_cursor as it was given, or leave it out")
-    return place
+    return parts
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, str) and part.isascii() and part.isprintable()
+
+
+def place_in(of: str, cursor: list[str] | None) -> list[str] | None:
+    """The place that a cursor of this list stands for. Raises `Malformed` for another list's."""
+    if cursor is None:
+        return None
+    if cursor[0] != of:
+        raise other_list()
+    return cursor[1:]
+
+
+def other_list() -> Malformed:
+    return Malformed("the cursor does not belong to this list and sort: start without it")
 
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]

@@ -26,6 +26,7 @@ from interfaces.http.models import (
     Submitted,
     Written,
 )
+from interfaces.http.reading import MinPosition, Reads
 from interfaces.http.representations import Representations
 
 MAX_WAIT_SECONDS = 600
@@ -46,7 +47,9 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def request_routes(requests: Requests, represent: Representations, authenticate: Authenticate) -> APIRouter:
+def request_routes(
+    requests: Requests, represent: Representations, authenticate: Authenticate, reads: Reads
+) -> APIRouter:
     """Everything below `/api/requests`, and `/api/human-feedback/submit`."""
     router = APIRouter(prefix="/api", tags=["requests"], route_class=authenticated_route(authenticate))
 
@@ -68,7 +71,8 @@ def request_routes(requests: Requests, represent: Representations, authenticate:
         summary="Read a request",
         responses=refusals(403, 404, 409, 422),
     )
-    async def get(id: Id, by: By) -> Json:
+    async def get(id: Id, by: By, min_position: MinPosition = None) -> Json:
+        await reads.check(min_position)  # what is read here is never behind
         return Json(await represent.request(await requests.get(await requests.find(id, by), by)))
 
     @router.get(
@@ -83,7 +87,9 @@ def request_routes(requests: Requests, represent: Representations, authenticate:
         id: Id,
         by: By,
         timeout_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 30,
+        min_position: MinPosition = None,
     ) -> Json:
+        await reads.check(min_position)
         return Json(await represent.request(await requests.wait(await requests.find(id, by), by, timeout_seconds)))
 
     @router.get(
@@ -92,7 +98,8 @@ def request_routes(requests: Requests, represent: Representations, authenticate:
         summary="All that happened to a request",
         responses=refusals(403, 404, 409, 422),
     )
-    async def history(id: Id, by: By) -> Json:
+    async def history(id: Id, by: By, min_position: MinPosition = None) -> Json:
+        await reads.check(min_position)
         request, events = await requests.history(await requests.find(id, by), by)
         return Json({"items": await represent.history(events), "position": request.position})
 

@@ -6,11 +6,13 @@ the ciphertext, so that erasing a key leaves it whole, and it is never rebuilt.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -60,37 +62,92 @@ class Verdict:
     position: int | None = None
 
 
-async def verify(
-    connection: psycopg.AsyncConnection, *, known_head: Head | None = None, batch: int = 2000
-) -> Verdict:
+async def verify(connection: psycopg.AsyncConnection, *, known_head: Head | None = None, batch: int = 2000) -> Verdict:
     """Recompute the chain from the first event on and name the first place where it does not hold.
 
     Reads one snapshot. With `known_head`, an earlier head kept elsewhere, a tail that was cut off whole is found too.
     """
-    previous, expected, count = GENESIS, 1, 0
-    head = Head(0, GENESIS)
-
-    def fault(position: int, what: str) -> Verdict:
-        return Verdict(count, head, f"position {position}: {what}", position)
-
-    if known_head is not None and known_head.position == 0 and known_head.hash != GENESIS:
-        return fault(0, "the log does not start where the given head says")
+    walk = _Walk(known_head)
     async for position, event, stored_hash in _rows(connection, batch):
-        if position != expected:
-            return fault(expected, "the event and its link are missing")
-        if event is None:
-            return fault(position, "the event is missing, its link is there")
-        if stored_hash is None:
-            return fault(position, "the link is missing, the event is there")
-        if link(previous, position, *event) != stored_hash:
-            return fault(position, f"event {event[1]} of {event[0]} ({event[2]}) is not what was written here")
-        previous, expected, count = stored_hash, position + 1, count + 1
-        head = Head(position, stored_hash)
-        if known_head is not None and known_head.position == position and known_head.hash != stored_hash:
-            return fault(position, "the log here is not the one that the given head was taken from")
-    if known_head is not None and known_head.position > head.position:
-        return fault(head.position + 1, f"the tail is cut: the given head was at {known_head.position}")
-    return Verdict(count, head)
+        if walk.fault is not None:
+            break
+        walk.step(position, event, stored_hash)
+    return walk.end()
+
+
+def verify_export(lines: Iterable[Mapping[str, Any]], *, known_head: Head | None = None) -> Verdict:
+    """Recompute the chain from an unfiltered export of the audit trail, without any database.
+
+    `lines` are its lines as parsed JSON, or the rows of its CSV. What is proved is `state`, the event as stored:
+    its facts are readable in it, its content is sealed. With `known_head`, a cut tail is found too.
+    """
+    walk = _Walk(known_head)
+    for number, line in enumerate(lines, start=1):
+        if walk.fault is not None:
+            break
+        try:
+            position = int(line["position"])
+            event = (
+                UUID(line["originator_id"]),
+                int(line["originator_version"]),
+                str(line["topic"]),
+                base64.b64decode(line["state"], validate=True),
+            )
+            stored_hash = bytes.fromhex(line["hash"])
+        except (KeyError, TypeError, ValueError) as error:
+            return walk.stop(walk.expected, f"line {number} is not of an export: {type(error).__name__} ({error})")
+        walk.step(position, event, stored_hash)
+    return walk.end()
+
+
+class _Walk:
+    """Goes along the chain, event by event, until the first place where it does not hold."""
+
+    def __init__(self, known_head: Head | None) -> None:
+        self._known = known_head
+        self._count = 0
+        self._head = Head(0, GENESIS)
+        self.fault: Verdict | None = None
+        if known_head is not None and known_head.position == 0 and known_head.hash != GENESIS:
+            self.stop(0, "the log does not start where the given head says")
+
+    @property
+    def expected(self) -> int:
+        """The position that must come next."""
+        return self._head.position + 1
+
+    def step(self, position: int, event: _Event | None, stored_hash: bytes | None) -> None:
+        if position != self.expected:
+            self.stop(self.expected, "the event and its link are missing")
+        elif event is None:
+            self.stop(position, "the event is missing, its link is there")
+        elif stored_hash is None:
+            self.stop(position, "the link is missing, the event is there")
+        elif not _holds(self._head.hash, position, event, stored_hash):
+            self.stop(position, f"event {event[1]} of {event[0]} ({event[2]}) is not what was written here")
+        else:
+            self._count += 1
+            self._head = Head(position, stored_hash)
+            if self._known is not None and self._known.position == position and self._known.hash != stored_hash:
+                self.stop(position, "the log here is not the one that the given head was taken from")
+
+    def stop(self, position: int, what: str) -> Verdict:
+        self.fault = Verdict(self._count, self._head, f"position {position}: {what}", position)
+        return self.fault
+
+    def end(self) -> Verdict:
+        if self.fault is not None:
+            return self.fault
+        if self._known is not None and self._known.position > self._head.position:
+            return self.stop(self.expected, f"the tail is cut: the given head was at {self._known.position}")
+        return Verdict(self._count, self._head)
+
+
+def _holds(previous: bytes, position: int, event: _Event, stored_hash: bytes) -> bool:
+    try:
+        return link(previous, position, *event) == stored_hash
+    except struct.error:  # numbers that no event of ours has
+        return False
 
 
 async def read_head(connection: psycopg.AsyncConnection) -> Head:

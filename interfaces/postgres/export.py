@@ -11,9 +11,13 @@ from typing import Literal
 import psycopg
 from psycopg import sql
 
-from projections.audit import AuditFilters, conditions
+from projections.audit import Audit, AuditFilters, conditions
+from projections.read_models import lock
 
 _ROWS = 2000
+_BYTES = 1024 * 1024
+"""A chunk holds at most so many rows, and no more of stored events than this, or one event."""
+
 _AT_ONCE = 4
 """Exports that run at the same time; further ones wait."""
 
@@ -37,11 +41,11 @@ _STATE = "translate(encode(e.state, 'base64'), E'\\n', '')"
 
 # Types, ids and topics are our own plain words, facts and content are JSON already: nothing here needs escaping.
 _LINE = (
-    "SELECT concat('{\"position\":', a.position, ',\"at\":\"', " + _AT + ", '\",\"type\":\"', a.type, '\",\"of\":\"',"
-    " a.kind, '\",\"actor\":\"', " + _ACTOR + ", '\",\"request_id\":', coalesce('\"' || " + _REQUEST + " || '\"',"
+    'SELECT concat(\'{"position":\', a.position, \',"at":"\', ' + _AT + ', \'","type":"\', a.type, \'","of":"\','
+    ' a.kind, \'","actor":"\', ' + _ACTOR + ", '\",\"request_id\":', coalesce('\"' || " + _REQUEST + " || '\"',"
     " 'null'), ',\"agent\":', coalesce('\"' || o.readable_id || '\"', 'null'), ',\"facts\":', a.facts,"
     " ',\"content\":', coalesce(a.content::text, 'null'), ',\"originator_id\":\"', e.originator_id,"
-    " '\",\"originator_version\":', e.originator_version, ',\"topic\":\"', e.topic, '\",\"state\":\"', " + _STATE + ","
+    ' \'","originator_version":\', e.originator_version, \',"topic":"\', e.topic, \'","state":"\', ' + _STATE + ","
     " '\",\"hash\":\"', encode(c.hash, 'hex'), '\"}')"
 )
 _ROW = (
@@ -59,19 +63,36 @@ class AuditExport:
 
     async def __call__(self, filters: AuditFilters, format: Literal["jsonl", "csv"]) -> AsyncIterator[bytes]:
         where, values = conditions(filters)
-        query = sql.SQL(_LINE if format == "jsonl" else _ROW) + sql.SQL(_FROM) + where + sql.SQL(" ORDER BY a.position")
+        rest = sql.SQL(_FROM) + where + sql.SQL(" ORDER BY a.position")
         async with (
             self._places,
             await psycopg.AsyncConnection.connect(self._conninfo, application_name="handraise export") as connection,
+            connection.cursor("sizes") as sizes,
             connection.cursor("export") as cursor,
         ):
             await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
             await connection.set_read_only(True)
-            await cursor.execute(query, values)
+            await connection.execute(lock(Audit(), "ACCESS SHARE"))  # before the snapshot: no rebuild swaps it away
+            await sizes.execute(sql.SQL("SELECT octet_length(e.state)") + rest, values)
+            await cursor.execute(sql.SQL(_LINE if format == "jsonl" else _ROW) + rest, values)
             if format == "csv":
                 yield _csv([COLUMNS])
-            while rows := await cursor.fetchmany(_ROWS):
+            async for count in _chunks(sizes):
+                rows = await cursor.fetchmany(count)
                 yield _csv(rows) if format == "csv" else "".join(f"{row[0]}\n" for row in rows).encode()
+
+
+async def _chunks(sizes: psycopg.AsyncServerCursor) -> AsyncIterator[int]:
+    """How many of the next rows to read at once, again and again: a few thousand small ones, a few large ones."""
+    count = total = 0
+    while rows := await sizes.fetchmany(_ROWS):
+        for (size,) in rows:
+            if count == _ROWS or (count and total + size > _BYTES):
+                yield count
+                count = total = 0
+            count, total = count + 1, total + size
+    if count:
+        yield count
 
 
 def _csv(rows: list[tuple[object, ...]]) -> bytes:

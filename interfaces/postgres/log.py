@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from eventsourcing.persistence import MapperDeserialisationError, StoredEvent
+from eventsourcing.persistence import StoredEvent
 from eventsourcing.utils import TopicError
 
 from interfaces.postgres.sealing import MasterKey, NewerVersion, SealingMapper
@@ -20,9 +20,7 @@ class PostgresLog:
         self._master_key = master_key
         self._mapper = SealingMapper()
 
-    async def entries(
-        self, connection: psycopg.AsyncConnection, after: int, limit: int
-    ) -> list[Entry | Unreadable]:
+    async def entries(self, connection: psycopg.AsyncConnection, after: int, limit: int) -> list[Entry | Unreadable]:
         cursor = await connection.execute(
             "SELECT e.notification_id, e.originator_id, e.originator_version, e.topic, e.state, k.wrapped"
             " FROM public.handraise_events e LEFT JOIN public.data_keys k ON k.aggregate_id = e.originator_id"
@@ -57,8 +55,8 @@ class PostgresLog:
                     f"the event at position {position} ({topic}) is not known to this server: "
                     "a newer one wrote it, upgrade this one"
                 ) from error
-            except MapperDeserialisationError as error:
-                entries.append(Unreadable(position, id, str(error)))
+            except Exception as error:  # its state, its key, or what upcasting makes of it: none may stop all others
+                entries.append(Unreadable(position, id, f"{type(error).__name__}: {error}"))
             else:
                 entries.append(Entry(position, event))
         return entries

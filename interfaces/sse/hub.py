@@ -44,11 +44,16 @@ class Subscription:
         self.authenticate = authenticate
         self.position = position
         self.closed = False
+        self.restarted = False
+        """Whether what waits begins with the news that the client must read afresh."""
+
         self._frames: deque[bytes] = deque()
         self._filled = asyncio.Event()
 
     def push(self, frame: Frame) -> None:
         """Queue a frame; a client that is too slow loses its queue and is told so."""
+        if self.closed:
+            return
         if len(self._frames) >= QUEUED_FRAMES:
             self.restart(frame.position)
             return
@@ -61,10 +66,13 @@ class Subscription:
         self._frames.clear()
         self._frames.append(resync(head))
         self.position = head
+        self.restarted = True
         self._filled.set()
 
-    def close(self) -> None:
-        """End the stream after what is queued."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the stream after what is queued; `at_once` without it, for a caller who may have none of it now."""
+        if at_once:
+            self._frames.clear()
         self.closed = True
         self._filled.set()
 
@@ -80,6 +88,7 @@ class Subscription:
             self._filled.set()
         text = b"".join(self._frames)
         self._frames.clear()
+        self.restarted = False
         return text
 
 
@@ -143,12 +152,17 @@ class Hub:
     def unsubscribe(self, subscription: Subscription) -> None:
         self._subscriptions.discard(subscription)
 
-    async def replay(self, caller: Caller, after: int, upto: int) -> AsyncIterator[bytes]:
-        """The caller's frames after one position up to another, a batch at a time."""
+    async def replay(self, subscription: Subscription, after: int, upto: int) -> AsyncIterator[bytes]:
+        """The caller's frames after one position up to another, a batch at a time.
+
+        Ends early once the stream is closed or the client must read afresh: the rest is not for it then.
+        """
         while after < upto:
             requests, last = await self._facts.of_requests(after, _BATCH, upto)
             frames = await frames_of(requests, after, self._directory)
-            if text := b"".join(frame.text for frame in frames if frame.is_for(caller)):
+            if subscription.closed or subscription.restarted:
+                return
+            if text := b"".join(frame.text for frame in frames if frame.is_for(subscription.caller)):
                 yield text
             if last == after:
                 return
@@ -189,7 +203,7 @@ class Hub:
         """Ask again who the caller is: end the stream of one who is nobody now, restart one who changed."""
         caller = await subscription.authenticate()
         if caller is None:
-            subscription.close()
+            subscription.close(at_once=True)
         elif caller != subscription.caller:
             subscription.caller = caller
-            subscription.restart(self.position)
+            subscription.restart(max(self.position, subscription.position))

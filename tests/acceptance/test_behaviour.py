@@ -8,15 +8,42 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
+from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-@pytest.fixture
-async def other(handraise: Service, database: str) -> AsyncIterator[Service]:
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handraise(
+    postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    """One service for all of this module: each case asks its own requests."""
+    database = await postgres.create_database(template)
+    async with service(database, tmp_path_factory.mktemp("service")) as made:
+        yield made
+    await postgres.drop_database(database)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def other(handraise: Service) -> AsyncIterator[Service]:
     """A second replica on the same database."""
-    async with service(database, handraise.settings.data_dir) as replica:
+    async with service(handraise.app.conninfo, handraise.settings.data_dir) as replica:
         yield replica
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def alice(handraise: Service) -> httpx.AsyncClient:
+    """A member."""
+    return await handraise.person("alice")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bob(handraise: Service) -> httpx.AsyncClient:
+    """Another member."""
+    return await handraise.person("bob")
 
 
 async def submit(client: httpx.AsyncClient, unique_id: str, response: Any) -> httpx.Response:
@@ -51,8 +78,9 @@ async def test_an_answer_given_the_instant_the_request_appears_is_never_lost(
     """Whoever waits is registered before the request is looked at: create, wait and answer may race."""
 
     async def answered_at_once(number: int) -> None:
-        while (await submit(other.admin, f"race-{number}", f"answer {number}")).status_code == 404:
-            await asyncio.sleep(0)
+        answered = None
+        while answered is None or answered.status_code == 404:
+            answered = await submit(other.admin, f"race-{number}", f"answer {number}")
 
     async def asked_and_waited(number: int) -> dict[str, Any]:
         replica = (handraise, other)[number % 2]
@@ -149,13 +177,13 @@ async def test_the_same_unique_id_of_two_agents_is_two_questions(handraise: Serv
 )
 async def test_an_empty_answer_is_refused(handraise: Service, question: dict[str, Any], nothing: str) -> None:
     """Text in which nothing can be seen answers no kind of question, and leaves it open and unchanged."""
-    asked = await handraise.ask(unique_id="q", **question)
+    asked = await handraise.ask(**question)
     for refused in (
         await respond(handraise.admin, asked["id"], text=nothing),
-        await submit(handraise.admin, "q", nothing),
+        await submit(handraise.admin, asked["unique_id"], nothing),
     ):
         assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "text")
-    assert await read(handraise.agent, "q") == asked
+    assert await read(handraise.agent, asked["id"]) == asked
     assert len(await history(handraise, asked["id"])) == 1
 
 
@@ -221,10 +249,9 @@ async def test_an_answer_after_the_agent_took_it_is_refused(handraise: Service) 
     assert said(await read(handraise.agent, asked["id"])) == said(taken)
 
 
-async def test_the_same_answer_again_is_the_same_success(handraise: Service) -> None:
+async def test_the_same_answer_again_is_the_same_success(handraise: Service, bob: httpx.AsyncClient) -> None:
     """A double click or a lost response is no conflict for the same person; for another it is."""
-    bob = await handraise.person("bob")
-    asked = await handraise.ask(unique_id="twice", options=["Blue", "Red"], run_user="bob")
+    asked = await handraise.ask(options=["Blue", "Red"], run_user="bob")
     first = await respond(bob, asked["id"], text="Blue")
     for again in (
         await respond(bob, asked["id"], text="blue"),
@@ -232,29 +259,25 @@ async def test_the_same_answer_again_is_the_same_success(handraise: Service) -> 
         await respond(bob, asked["id"], data={"index": 0}),
     ):
         assert (again.status_code, again.json()) == (200, first.json())
-    again = await submit(bob, "twice", "option0")
+    again = await submit(bob, asked["unique_id"], "option0")
     assert (again.status_code, again.json()) == (200, {"success": True, "position": first.json()["position"]})
     assert (await respond(handraise.admin, asked["id"], text="Blue")).status_code == 409
     assert (await respond(bob, asked["id"], text="Red")).status_code == 409
     assert (await respond(bob, asked["id"], text="Green")).status_code == 409
 
 
-async def test_an_open_request_shows_no_answer(handraise: Service) -> None:
+async def test_an_open_request_shows_no_answer(handraise: Service, bob: httpx.AsyncClient) -> None:
     """Refused attempts leave no trace of what they said, in the request, its history or the refusal."""
-    await handraise.person("carol")
-    carol = await handraise.client(
-        (await handraise.app.directory.create_key(by=None, name="carol", user="carol")).key
-    )
-    asked = await handraise.ask(unique_id="open", request_type="approval", secret=True)
+    asked = await handraise.ask(request_type="approval", secret=True)
     refusals = [
         await respond(handraise.admin, asked["id"], text="hunter2 maybe"),
         await respond(handraise.admin, asked["id"], data={"approved": "hunter2"}),
-        await submit(handraise.admin, "open", "hunter2"),
-        await respond(carol, asked["id"], text="hunter2"),
+        await submit(handraise.admin, asked["unique_id"], "hunter2"),
+        await respond(bob, asked["id"], text="hunter2"),
         await respond(handraise.agent, asked["id"], text="hunter2"),
     ]
     assert [refused.status_code for refused in refusals] == [422, 422, 422, 403, 403]
-    after = await read(handraise.agent, "open")
+    after = await read(handraise.agent, asked["id"])
     assert said(after) == said(asked)
     everything = str([refused.text for refused in refusals]) + str(after) + str(await history(handraise, asked["id"]))
     assert "hunter2" not in everything
@@ -284,8 +307,8 @@ OPTIONS = ["Development", "staging", "Production", "10", "2"]
 )
 async def test_a_choice_is_understood(handraise: Service, text: str, index: int) -> None:
     """The exact text first, then in any case, then its number from 1, then option<N> from 0."""
-    asked = await handraise.ask(unique_id="where", options=OPTIONS)
-    assert (await submit(handraise.admin, "where", text)).status_code == 200
+    asked = await handraise.ask(options=OPTIONS)
+    assert (await submit(handraise.admin, asked["unique_id"], text)).status_code == 200
     response = (await read(handraise.agent, asked["id"]))["response"]
     assert response == {
         "outcome": "answered",
@@ -303,8 +326,8 @@ async def test_a_choice_is_understood(handraise: Service, text: str, index: int)
 )
 async def test_anything_else_is_no_choice(handraise: Service, text: str) -> None:
     """What names no option is refused with the options named; never silently the first."""
-    asked = await handraise.ask(unique_id="where", options=OPTIONS)
-    refused = await submit(handraise.admin, "where", text)
+    asked = await handraise.ask(options=OPTIONS)
+    refused = await submit(handraise.admin, asked["unique_id"], text)
     assert refused.status_code == 422
     assert all(option in refused.json()["detail"] for option in OPTIONS)
     assert await read(handraise.agent, asked["id"]) == asked
@@ -342,20 +365,20 @@ NO = ["no", "n", "false", "reject", "No", "N", "False\n", "REJECT", "Hold", "hol
 @pytest.mark.parametrize(("text", "approved"), [(text, text in YES) for text in YES + NO])
 async def test_yes_and_no_are_understood(handraise: Service, text: str, approved: bool) -> None:
     """The usual words and the request's own labels, in any case."""
-    await handraise.ask(
-        unique_id="ship", request_type="approval", labels={"approve": "Ship it", "reject": "Hold"}
-    )
-    assert (await submit(handraise.admin, "ship", text)).status_code == 200
-    response = (await read(handraise.agent, "ship"))["response"]
+    asked = await handraise.ask(request_type="approval", labels={"approve": "Ship it", "reject": "Hold"})
+    assert (await submit(handraise.admin, asked["unique_id"], text)).status_code == 200
+    response = (await read(handraise.agent, asked["id"]))["response"]
     outcome = "approved" if approved else "rejected"
     assert (response["outcome"], response["data"]) == (outcome, {"approved": approved})
 
 
-@pytest.mark.parametrize("text", ["ok", "sure", "yes please", "1", "0", "👍", "not sure", "yes or no", "approved", "nein"])
+@pytest.mark.parametrize(
+    "text", ["ok", "sure", "yes please", "1", "0", "👍", "not sure", "yes or no", "approved", "nein"]
+)
 async def test_anything_else_is_neither_yes_nor_no(handraise: Service, text: str) -> None:
     """What is not plainly yes or no is refused, and the refusal names the two words."""
-    asked = await handraise.ask(unique_id="ship", request_type="approval", labels={"approve": "Ship", "reject": "Hold"})
-    refused = await submit(handraise.admin, "ship", text)
+    asked = await handraise.ask(request_type="approval", labels={"approve": "Ship", "reject": "Hold"})
+    refused = await submit(handraise.admin, asked["unique_id"], text)
     assert refused.status_code == 422
     assert "Ship" in refused.json()["detail"]
     assert "Hold" in refused.json()["detail"]
@@ -395,20 +418,21 @@ async def test_an_approval_takes_nothing_else(handraise: Service, data: Any, pat
 async def test_a_review_is_approved_by_exactly_its_label(handraise: Service, label: str) -> None:
     """The approve label alone approves, and brings no feedback."""
     labels = {} if label == "Approve" else {"labels": {"approve": label}}
-    await handraise.ask(unique_id="draft", request_type="review", **labels)
-    assert (await submit(handraise.admin, "draft", label)).status_code == 200
-    response = (await read(handraise.agent, "draft"))["response"]
+    asked = await handraise.ask(request_type="review", **labels)
+    assert (await submit(handraise.admin, asked["unique_id"], label)).status_code == 200
+    response = (await read(handraise.agent, asked["id"]))["response"]
     assert (response["outcome"], response["text"], response["data"]) == ("approved", None, None)
 
 
 @pytest.mark.parametrize(
-    "text", ["approve", "Approve.", " Approve", "Approve the second paragraph", "yes", "Reject", "Shorter, please.\n\n- A"]
+    "text",
+    ["approve", "Approve.", " Approve", "Approve the second paragraph", "yes", "Reject", "Shorter, please.\n\n- A"],
 )
 async def test_any_other_text_of_a_review_is_feedback(handraise: Service, text: str) -> None:
     """Everything else asks for changes, with the text exactly as it was written."""
-    await handraise.ask(unique_id="draft", request_type="review")
-    assert (await submit(handraise.admin, "draft", text)).status_code == 200
-    response = (await read(handraise.agent, "draft"))["response"]
+    asked = await handraise.ask(request_type="review")
+    assert (await submit(handraise.admin, asked["unique_id"], text)).status_code == 200
+    response = (await read(handraise.agent, asked["id"]))["response"]
     assert (response["outcome"], response["text"], response["data"]) == ("rejected", text, None)
 
 
@@ -467,10 +491,10 @@ async def test_an_outcome_comes_from_a_boolean_called_approved(handraise: Servic
 # -- in whose name
 
 
-async def test_who_answers_does_not_change_in_whose_name_the_run_works(handraise: Service) -> None:
+async def test_who_answers_does_not_change_in_whose_name_the_run_works(
+    handraise: Service, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+) -> None:
     """The run user stays who started the run, whoever is asked and whoever answers."""
-    await handraise.person("alice")
-    bob = await handraise.person("bob")
     asked = await handraise.ask(run_user="alice", run_id="run-1", run_step_id="step-2")
     assert (asked["run_user"], asked["assigned_to"]) == ("alice", "alice")
     moved = await handraise.admin.post(f"/api/requests/{asked['id']}/reassign", json={"to": "bob", "note": "holiday"})
@@ -480,9 +504,10 @@ async def test_who_answers_does_not_change_in_whose_name_the_run_works(handraise
     assert (answered["run_id"], answered["run_step_id"], answered["agent"]) == ("run-1", "step-2", "default")
 
 
-async def test_only_the_person_asked_may_answer(handraise: Service) -> None:
+async def test_only_the_person_asked_may_answer(
+    handraise: Service, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+) -> None:
     """Others are told so and recorded once, however often they try; the request stays open for the right person."""
-    alice, bob = await handraise.person("alice"), await handraise.person("bob")
     asked = await handraise.ask(run_user="alice")
     for _ in range(3):
         refused = await respond(bob, asked["id"], text="me")
@@ -495,18 +520,22 @@ async def test_only_the_person_asked_may_answer(handraise: Service) -> None:
 
 async def test_an_agent_can_never_answer(handraise: Service) -> None:
     """Not even the agent that asked, on any channel."""
-    asked = await handraise.ask(unique_id="mine", request_type="approval")
-    for refused in (await respond(handraise.agent, asked["id"], text="yes"), await submit(handraise.agent, "mine", "yes")):
+    asked = await handraise.ask(request_type="approval")
+    for refused in (
+        await respond(handraise.agent, asked["id"], text="yes"),
+        await submit(handraise.agent, asked["unique_id"], "yes"),
+    ):
         assert (refused.status_code, refused.json()["detail"]) == (
             403,
             "an agent can never answer a request; a person must",
         )
-    assert said(await read(handraise.agent, "mine")) == said(asked)
+    assert said(await read(handraise.agent, asked["id"])) == said(asked)
 
 
-async def test_reassigning_moves_the_right_to_answer(handraise: Service) -> None:
+async def test_reassigning_moves_the_right_to_answer(
+    handraise: Service, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+) -> None:
     """The new person answers, the former one reads on, and the history says who moved it and why."""
-    alice, bob = await handraise.person("alice"), await handraise.person("bob")
     asked = await handraise.ask(run_user="alice")
     path = f"/api/requests/{asked['id']}"
     moved = await handraise.admin.post(f"{path}/reassign", json={"to": "bob", "note": "on holiday"})
@@ -525,9 +554,8 @@ async def test_reassigning_moves_the_right_to_answer(handraise: Service) -> None
     }
 
 
-async def test_reassigning_to_the_same_person_changes_nothing(handraise: Service) -> None:
+async def test_reassigning_to_the_same_person_changes_nothing(handraise: Service, alice: httpx.AsyncClient) -> None:
     """A repeat is a success without an event; an unknown person is refused by name."""
-    await handraise.person("alice")
     asked = await handraise.ask(run_user="alice")
     path = f"/api/requests/{asked['id']}/reassign"
     assert (await handraise.admin.post(path, json={"to": "alice"})).json() == asked

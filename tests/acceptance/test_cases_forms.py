@@ -10,8 +10,24 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
-from tests.support.service import Service
+from tests.support.postgres import TestServer
+from tests.support.service import Service, service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handraise(
+    postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    """One service for all of this module: each case asks its own requests."""
+    database = await postgres.create_database(template)
+    async with service(database, tmp_path_factory.mktemp("service")) as made:
+        yield made
+    await postgres.drop_database(database)
+
 
 MISSING = "This field is required."
 
@@ -158,8 +174,8 @@ P7 = {
 @pytest.mark.parametrize("code", ["012345", " 7 ", "1e3", "0", "0x1F", "٠١٢٣", "+49 30", "1\r\n2"])
 async def test_c38_free_text_stays_text(handraise: Service, code: str) -> None:
     """Text that looks like a number comes back as the very text, by respond and by submit."""
-    for number, send in enumerate(("respond", "submit")):
-        asked = await handraise.ask(unique_id=f"code-{number}", message="Enter the code")
+    for send in ("respond", "submit"):
+        asked = await handraise.ask(message="Enter the code")
         if send == "respond":
             sent = await handraise.admin.post(f"/api/requests/{asked['id']}/respond", json={"text": code})
         else:
@@ -173,8 +189,8 @@ async def test_c38_free_text_stays_text(handraise: Service, code: str) -> None:
 @pytest.mark.parametrize("response", ["012345", {"code": "012345"}, '{"code": "012345"}'])
 async def test_c38_p7_a_code_in_a_form_keeps_its_zero(handraise: Service, response: str | dict[str, str]) -> None:
     """P7 filled by a line of text, by an object, or by an object written as text."""
-    asked = await handraise.ask(unique_id="otp", response_schema=P7)
-    body = {"unique_id": "otp", "response": response}
+    asked = await handraise.ask(response_schema=P7)
+    body = {"unique_id": asked["unique_id"], "response": response}
     sent = await handraise.admin.post("/api/human-feedback/submit", json=body)
     assert sent.status_code == 200, sent.text
     read = await handraise.agent.get(f"/api/requests/{asked['id']}")
@@ -342,9 +358,7 @@ P3 = {
             "type": "array",
             "minItems": 1,
             "uniqueItems": True,
-            "items": {
-                "anyOf": [{"const": "api", "title": "API endpoints"}, {"const": "tests", "title": "Unit tests"}]
-            },
+            "items": {"anyOf": [{"const": "api", "title": "API endpoints"}, {"const": "tests", "title": "Unit tests"}]},
         },
         "other": {"type": "string", "title": "Other"},
     },
@@ -569,7 +583,7 @@ async def test_p10_a_long_message_of_mixed_direction_is_kept_exactly(handraise: 
     message = p10(size)
     assert size <= len(message.encode()) < size * 1.6
     for ensure_ascii in (False, True):
-        body = {"message": message, "context": message[::2], "unique_id": f"long-{ensure_ascii}"}
+        body = {"message": message, "context": message[::2], "unique_id": f"long-{size}-{ensure_ascii}"}
         created = await handraise.agent.post(
             "/api/requests", content=json.dumps(body, ensure_ascii=ensure_ascii), headers=JSON
         )

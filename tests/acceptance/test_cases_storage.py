@@ -5,12 +5,36 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
+from tests.support.postgres import TestServer
 from tests.support.service import Service, service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handraise(
+    postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    """One service for all of this module: each case asks its own requests."""
+    database = await postgres.create_database(template)
+    async with service(database, tmp_path_factory.mktemp("service")) as made:
+        yield made
+    await postgres.drop_database(database)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def alice(handraise: Service) -> httpx.AsyncClient:
+    """A member."""
+    return await handraise.person("alice")
+
 
 JSON = {"Content-Type": "application/json"}
 KIB = 1024
@@ -95,8 +119,8 @@ async def test_c42_names_of_fields_are_text_too(handraise: Service, field: str) 
 @pytest.mark.parametrize("escape", UNSTORABLE.values(), ids=UNSTORABLE.keys())
 async def test_c42_unstorable_answers_are_refused(handraise: Service, escape: str) -> None:
     """The same holds for answers: as text, as data, as the name of a field, through respond and submit."""
-    asked = await handraise.ask(unique_id="text")
-    form = await handraise.ask(unique_id="form", response_schema={"type": "object"})
+    asked = await handraise.ask()
+    form = await handraise.ask(response_schema={"type": "object"})
     for id, path, body in (
         (asked["id"], "respond", f'{{"text": "a{escape}"}}'),
         (form["id"], "respond", f'{{"data": {{"a": ["{escape}"]}}}}'),
@@ -105,8 +129,8 @@ async def test_c42_unstorable_answers_are_refused(handraise: Service, escape: st
         (asked["id"], "cancel", f'{{"reason": "a{escape}"}}'),
         (asked["id"], "reassign", f'{{"to": "admin", "note": "a{escape}"}}'),
         (asked["id"], "reassign", f'{{"to": "a{escape}"}}'),
-        ("", "submit", f'{{"unique_id": "text", "response": "a{escape}"}}'),
-        ("", "submit", f'{{"unique_id": "form", "response": {{"a": "{escape}"}}}}'),
+        ("", "submit", f'{{"unique_id": "{asked["unique_id"]}", "response": "a{escape}"}}'),
+        ("", "submit", f'{{"unique_id": "{form["unique_id"]}", "response": {{"a": "{escape}"}}}}'),
     ):
         url = f"/api/requests/{id}/{path}" if id else "/api/human-feedback/submit"
         assert paths(await handraise.admin.post(url, content=body, headers=JSON)), body
@@ -183,9 +207,9 @@ LONG = {
 }
 
 
-async def test_c44_long_messages_are_created_announced_and_kept(handraise: Service, database: str) -> None:
+async def test_c44_long_messages_are_created_announced_and_kept(handraise: Service) -> None:
     """No size of message or answer is too long for an announcement: another replica's waits end at once."""
-    async with service(database, handraise.settings.data_dir) as other:
+    async with service(handraise.app.conninfo, handraise.settings.data_dir) as other:
         for name, message in LONG.items():
             asked = await handraise.ask(message=message)
             path = f"/api/requests/{asked['id']}"
@@ -215,9 +239,7 @@ async def test_a_field_may_be_as_large_as_its_limit_and_no_larger(
     at_limit = make(limit)
     asked = await handraise.ask(**{"message": "x", field: at_limit})
     assert (await handraise.agent.get(f"/api/requests/{asked['id']}")).json()[field] == at_limit
-    too_large = problem(
-        await handraise.agent.post("/api/requests", json={"message": "x", field: make(limit + 1)}), 413
-    )
+    too_large = problem(await handraise.agent.post("/api/requests", json={"message": "x", field: make(limit + 1)}), 413)
     assert too_large["detail"] == f"{field} has {limit + 1} bytes; at most {limit} are allowed"
 
 
@@ -238,7 +260,7 @@ async def test_an_answer_may_be_as_large_as_its_limit_and_no_larger(handraise: S
         assert (await handraise.agent.get(path)).json()["response"][name] == value
 
 
-async def test_limits_are_settings(database: str, tmp_path: Any) -> None:
+async def test_limits_are_settings(postgres: TestServer, template: str, tmp_path: Path) -> None:
     """Every limit can be set, and what is refused names the limit that is in force."""
     limits = {
         "max_message_bytes": 10,
@@ -249,7 +271,7 @@ async def test_limits_are_settings(database: str, tmp_path: Any) -> None:
         "max_answer_bytes": 14,
         "max_body_bytes": 2000,
     }
-    async with service(database, tmp_path / "data", **limits) as small:
+    async with service(await postgres.create_database(template), tmp_path / "data", **limits) as small:
         for body in (
             {"message": "x" * 11},
             {"message": "x", "context": "x" * 12},
@@ -326,7 +348,16 @@ async def test_metadata_may_be_nested_32_levels_deep(handraise: Service) -> None
     assert paths(refused) == {"metadata"}
 
 
-NUMBERS = ["1000000000000000000000000000000", "-" + "9" * 400, "0.1", "1e-300", "-0.0", "1.0", "1e+300", "9007199254740993"]
+NUMBERS = [
+    "1000000000000000000000000000000",
+    "-" + "9" * 400,
+    "0.1",
+    "1e-300",
+    "-0.0",
+    "1.0",
+    "1e+300",
+    "9007199254740993",
+]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -447,9 +478,8 @@ FORGED = {
 }
 
 
-async def test_c64_the_approver_is_who_the_key_says(handraise: Service) -> None:
+async def test_c64_the_approver_is_who_the_key_says(handraise: Service, alice: httpx.AsyncClient) -> None:
     """Headers that name somebody else, or another channel, change nothing: result and history name the caller."""
-    alice = await handraise.person("alice")
     asked = await handraise.ask(request_type="approval", run_user="alice")
     path = f"/api/requests/{asked['id']}"
     answered = await alice.post(f"{path}/respond", json={"text": "yes"}, headers=FORGED)
@@ -460,14 +490,17 @@ async def test_c64_the_approver_is_who_the_key_says(handraise: Service) -> None:
     assert (last["type"], last["actor"], last["via"]) == ("Responded", "alice", "api")
 
 
-@pytest.mark.parametrize("field", ["decided_by", "by", "actor", "user", "answered_by", "via", "at", "outcome", "status"])
-async def test_c64_a_body_that_names_the_approver_is_refused(handraise: Service, field: str) -> None:
+@pytest.mark.parametrize(
+    "field", ["decided_by", "by", "actor", "user", "answered_by", "via", "at", "outcome", "status"]
+)
+async def test_c64_a_body_that_names_the_approver_is_refused(
+    handraise: Service, alice: httpx.AsyncClient, field: str
+) -> None:
     """A body cannot say who answered: such a field is 422 by name, and nothing is recorded for anybody."""
-    alice = await handraise.person("alice")
-    asked = await handraise.ask(unique_id="q", request_type="approval", run_user="alice")
+    asked = await handraise.ask(request_type="approval", run_user="alice")
     path = f"/api/requests/{asked['id']}"
     assert paths(await alice.post(f"{path}/respond", json={"text": "yes", field: "admin"})) == {field}
-    body = {"unique_id": "q", "response": "yes", field: "admin"}
+    body = {"unique_id": asked["unique_id"], "response": "yes", field: "admin"}
     assert paths(await alice.post("/api/human-feedback/submit", json=body)) == {field}
     assert paths(await handraise.agent.post(f"{path}/cancel", json={"reason": "x", field: "admin"})) == {field}
     assert paths(await handraise.agent.post("/api/requests", json={"message": "x", field: "admin"})) == {field}
@@ -537,7 +570,14 @@ async def test_a_body_that_is_not_an_object_is_422(handraise: Service, body: byt
 
 @pytest.mark.parametrize(
     "content_type",
-    [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx", ""],
+    [
+        None,
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonx",
+        "",
+    ],
 )
 async def test_a_body_that_is_not_called_json_is_422(handraise: Service, content_type: str | None) -> None:
     """A page of another site can send these without asking: none of them is read. The refusal names the header."""
@@ -582,15 +622,13 @@ async def test_a_body_on_a_call_that_takes_none_is_ignored(handraise: Service) -
 # -- methods and addresses
 
 
-@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "BREW", "get", "PROPFIND"])
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "BREW", "PROPFIND"])
 async def test_another_method_is_405_and_changes_nothing(handraise: Service, method: str) -> None:
     """An address that exists answers an unknown method with 405 and what is allowed."""
     asked = await handraise.ask()
     path = f"/api/requests/{asked['id']}"
     for address in (path, f"{path}/respond", "/api/requests", "/healthz", f"{path}/cancel"):
-        response = await handraise.admin.request(method.upper() if method != "get" else "get", address)
-        if method == "get":
-            continue
+        response = await handraise.admin.request(method, address)
         assert response.status_code == 405, (method, address)
         assert response.headers["allow"]
         assert response.headers["content-type"] == "application/problem+json"

@@ -72,9 +72,7 @@ async def test_a_structured_form(handraise: Service) -> None:
 async def test_a_form_without_its_required_field_is_refused_and_stays_open(handraise: Service) -> None:
     """The refusal names the field; nothing is lost and the request can still be answered."""
     created = await handraise.ask(unique_id="plan", message="Choose a plan", response_schema=PLAN_FORM)
-    refused = await handraise.admin.post(
-        f"/api/requests/{created['id']}/respond", json={"data": {"budget": "a lot"}}
-    )
+    refused = await handraise.admin.post(f"/api/requests/{created['id']}/respond", json={"data": {"budget": "a lot"}})
     assert refused.status_code == 422
     assert {error["path"] for error in refused.json()["errors"]} == {"data/selectedOption", "data/budget"}
     accepted = await handraise.admin.post(

@@ -6,20 +6,26 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from unittest import mock
 
 import httpx
+import structlog
 
+from interfaces.cli.main import main
 from interfaces.credentials import read_credentials
 
 ROOT = Path(__file__).parents[2]
@@ -171,18 +177,18 @@ class ServerProcess:
         """The key of user `admin`, from credentials.json."""
         return self._key("admin_key")
 
-    def agent(self, **options: Any) -> httpx.Client:
+    def agent(self) -> httpx.Client:
         """A client with the agent's key; close it, or use it in a `with`."""
-        return self.client(self.agent_key, **options)
+        return self.client(self.agent_key)
 
-    def admin(self, **options: Any) -> httpx.Client:
+    def admin(self) -> httpx.Client:
         """A client with the administrator's key."""
-        return self.client(self.admin_key, **options)
+        return self.client(self.admin_key)
 
-    def client(self, key: str | None, **options: Any) -> httpx.Client:
-        """A client of this server with this key."""
+    def client(self, key: str | None, *, timeout: float = 60.0) -> httpx.Client:
+        """A client of this server with this key; `timeout` is in seconds."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, **{"timeout": 60.0} | options)
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=timeout)
 
     def until_waiting(self, count: int = 1) -> None:
         """Returns once this many waits are registered in the server."""
@@ -279,6 +285,49 @@ def cli(
     `input` is its standard input; without it there is none. Nothing is a terminal.
     """
     return Command(*arguments, server=server, input=input, env=env).finish(seconds)
+
+
+def cli_here(
+    *arguments: str,
+    server: ServerProcess | None = None,
+    input: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Finished:
+    """As `cli`, but in this process: a tenth of the time, for commands that end by themselves.
+
+    Only in synchronous tests: while it runs, this process has the command's environment and standard streams.
+    """
+    environment = clean_environment()
+    if server is not None:
+        environment["HANDRAISE_DATA_DIR"] = str(server.data_dir)
+    logging_before = structlog.get_config(), logging.root.handlers[:], logging.root.level
+    with (
+        tempfile.TemporaryFile() as in_,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        mock.patch.dict(os.environ, environment | dict(env or {}), clear=True),
+        mock.patch("sys.argv", ["handraise", *arguments]),
+        mock.patch("sys.stdin", io.TextIOWrapper(in_, "utf-8")),
+        mock.patch("sys.stdout", io.TextIOWrapper(out, "utf-8", write_through=True)),
+        mock.patch("sys.stderr", io.TextIOWrapper(err, "utf-8", write_through=True)),
+    ):
+        in_.write((input or "").encode())
+        in_.seek(0)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        else:
+            code = 0
+        finally:
+            structlog.configure(**logging_before[0])
+            logging.root.handlers[:] = logging_before[1]
+            logging.root.setLevel(logging_before[2])
+        said = []
+        for stream in (out, err):
+            stream.seek(0)
+            said.append(stream.read().decode())
+    return Finished(code, said[0], said[1])
 
 
 def clean_environment() -> dict[str, str]:

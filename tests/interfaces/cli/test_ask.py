@@ -8,62 +8,78 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from tests.support.processes import ROOT, Command, ServerProcess, cli, until
-
-OUTCOMES: list[tuple[str, tuple[str, ...], dict[str, Any] | None, int, str, str]] = [
-    # what, arguments, how it is answered, exit code, standard output, in standard error
-    ("text", (), {"text": " 012345 ü\nsecond line"}, 0, " 012345 ü\nsecond line\n", "handraise answer"),
-    ("option", ("--option", "Dev", "--option", "Prod"), {"text": "prod"}, 0, "Prod\n", ""),
-    ("approved", ("--type", "approval"), {"data": {"approved": True}}, 0, "approved\n", ""),
-    (
-        "rejected",
-        ("--type", "approval"),
-        {"data": {"approved": False, "note": "not on Fridays"}},
-        3,
-        "rejected\nnot on Fridays\n",
-        "",
-    ),
-    ("reviewed", ("--type", "review"), {"text": "Approve"}, 0, "approved\n", ""),
-    ("feedback", ("--type", "review"), {"text": "shorter, please"}, 3, "shorter, please\n", ""),
-    ("form", ("--schema", "SCHEMA"), {"data": {"n": 3, "who": "Zoë"}}, 0, '{"n":3,"who":"Zoë"}\n', ""),
-    ("expired", ("--expires", "0.5"), None, 4, "", "nobody answered"),
-    ("cancelled", (), {"reason": "not needed"}, 5, "", "cancelled by admin: not needed"),
-    ("open", ("--timeout", "0.5"), None, 6, "", "--unique-id outcome-open"),
-    ("unasked", ("--timeout", "0"), None, 6, "", "still open"),
-]
+from tests.support.processes import ROOT, Command, ServerProcess, cli, cli_here, until
 
 
-def test_every_ending_has_its_output_and_exit_code(server: ServerProcess, tmp_path: Path) -> None:
-    """The answer alone is on standard output; 0 answered, 3 rejected, 4 expired, 5 cancelled, 6 still open."""
-    schema = tmp_path / "schema.json"
-    schema.write_text(json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}}))
+def test_every_ending_has_its_exit_code(server: ServerProcess) -> None:
+    """0 answered, 3 rejected, 4 expired, 5 cancelled, 6 still open; the answer alone is on standard output."""
     commands = {
-        what: Command(
-            "ask",
-            "Well?",
-            "--unique-id",
-            f"outcome-{what}",
-            *(str(schema) if word == "SCHEMA" else word for word in arguments),
-            server=server,
-        )
-        for what, arguments, *_ in OUTCOMES
+        "text": Command("ask", "Well?", "--unique-id", "end-text", server=server),
+        "rejected": Command("ask", "Well?", "--unique-id", "end-no", "--type", "approval", server=server),
+        "expired": Command("ask", "Well?", "--unique-id", "end-expired", "--expires", "0.5", server=server),
+        "cancelled": Command("ask", "Well?", "--unique-id", "end-cancelled", server=server),
+        "open": Command("ask", "Well?", "--unique-id", "end-open", "--timeout", "0.5", server=server),
     }
     with server.admin() as admin:
-        for what, _, answer, *_ in OUTCOMES:
-            if answer is None:
-                continue
+        for what, call, body in (
+            ("text", "end-text/respond", {"text": " 012345 ü\nsecond line"}),
+            ("rejected", "end-no/respond", {"data": {"approved": False, "note": "not on Fridays"}}),
+            ("cancelled", "end-cancelled/cancel", {"reason": "not needed"}),
+        ):
             commands[what].until_said("asked; to answer: handraise answer ")
-            call = "cancel" if "reason" in answer else "respond"
-            assert admin.post(f"/api/requests/outcome-{what}/{call}", json=answer).status_code == 200
+            assert admin.post(f"/api/requests/{call}", json=body).status_code == 200
     ended = {what: command.finish() for what, command in commands.items()}
     assert {what: (end.code, end.out) for what, end in ended.items()} == {
-        what: (code, out) for what, _, _, code, out, _ in OUTCOMES
+        "text": (0, " 012345 ü\nsecond line\n"),
+        "rejected": (3, "rejected\nnot on Fridays\n"),
+        "expired": (4, ""),
+        "cancelled": (5, ""),
+        "open": (6, ""),
     }
-    for what, _, answer, _, _, said in OUTCOMES:
-        assert answer is not None or said in ended[what].err
+    assert ended["expired"].err.endswith("\nexpired: nobody answered end-expired in time\n")
+    assert ended["cancelled"].err == "cancelled by admin: not needed\n"
+    assert ended["open"].err.splitlines()[1] == (
+        "still open; the request stays open: to go on waiting, ask the same again with --unique-id end-open"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "question", "answer", "code", "out"),
+    [
+        (("--option", "Dev", "--option", "Prod"), {"options": ["Dev", "Prod"]}, {"text": "prod"}, 0, "Prod\n"),
+        (("--type", "approval"), {"request_type": "approval"}, {"text": "y"}, 0, "approved\n"),
+        (("--type", "review"), {"request_type": "review"}, {"text": "Approve"}, 0, "approved\n"),
+        (("--type", "review"), {"request_type": "review"}, {"text": "shorter"}, 3, "shorter\n"),
+        (
+            ("--schema", "-"),
+            {"response_schema": {"type": "object"}},
+            {"data": {"n": 3, "who": "Zoë"}},
+            0,
+            '{"n":3,"who":"Zoë"}\n',
+        ),
+        (("--schema", "-"), {"response_schema": {"type": "object"}}, {"data": {"approved": False}}, 3, None),
+    ],
+)
+def test_an_answer_is_printed_as_a_script_reads_it(
+    server: ServerProcess,
+    arguments: tuple[str, ...],
+    question: dict[str, Any],
+    answer: dict[str, Any],
+    code: int,
+    out: str | None,
+) -> None:
+    """Text as it was given, an option as it was offered, a decision as a word, data as JSON."""
+    unique_id = str(uuid4())
+    with server.agent() as agent, server.admin() as admin:
+        agent.post("/api/requests", json={"message": "Well?", "unique_id": unique_id} | question)
+        admin.post(f"/api/requests/{unique_id}/respond", json=answer)
+    schema = json.dumps(question.get("response_schema"))
+    ended = cli_here("ask", "Well?", "--unique-id", unique_id, *arguments, server=server, input=schema)
+    assert (ended.code, ended.out, ended.err) == (code, out or '{"approved":false}\n', "")
 
 
 def test_one_process_asks_and_another_answers(server: ServerProcess) -> None:
@@ -85,11 +101,11 @@ def test_the_same_unique_id_gets_the_same_answer_and_json_shows_all(server: Serv
         agent.post("/api/requests", json={"message": "Which?", "unique_id": "again", "options": ["a", "b"]})
         admin.post("/api/requests/again/respond", json={"text": "b"})
     question = ("ask", "Which?", "--option", "a", "--option", "b", "--unique-id", "again", "--json")
-    ended = cli(*question, server=server)
+    ended = cli_here(*question, server=server)
     assert (ended.code, ended.err) == (0, "")
     shown = json.loads(ended.out)
     assert (shown["unique_id"], shown["response"]["data"]) == ("again", {"index": 1, "option": "b"})
-    other = cli("ask", "Something else?", "--unique-id", "again", server=server)
+    other = cli_here("ask", "Something else?", "--unique-id", "again", server=server)
     assert (other.code, other.out) == (1, "")
     assert other.err.startswith("Error: feedback request already exists: 'again' was asked with other content")
     assert "Traceback" not in other.err
@@ -111,7 +127,7 @@ def test_a_secret_is_printed_once_and_stands_nowhere_else(server: ServerProcess)
         types = [item["type"] for item in admin.get("/api/requests/code/history").json()["items"]]
     assert types == ["Requested", "Responded", "Collected", "Acknowledged"]
     assert secret not in server.log + server.output
-    again = cli("ask", "The code?", "--secret", "--unique-id", "code", server=server)
+    again = cli_here("ask", "The code?", "--secret", "--unique-id", "code", server=server)
     assert (again.code, again.out) == (1, "")
     assert "collected and acknowledged" in again.err
 
@@ -122,7 +138,7 @@ def test_a_secret_decision_is_told_by_the_exit_code_too(server: ServerProcess) -
         question = {"message": "Sure?", "unique_id": "sealed no", "request_type": "approval", "secret": True}
         agent.post("/api/requests", json=question)
         admin.post("/api/requests/sealed no/respond", json={"text": "no"})
-    ended = cli("ask", "Sure?", "--type", "approval", "--secret", "--unique-id", "sealed no", server=server)
+    ended = cli_here("ask", "Sure?", "--type", "approval", "--secret", "--unique-id", "sealed no", server=server)
     assert (ended.code, ended.out) == (3, "rejected\n")
 
 
@@ -146,7 +162,7 @@ def test_a_secret_that_nobody_reads_is_not_collected(server: ServerProcess) -> N
     _, said = asking.communicate(timeout=60)
     assert asking.returncode == 1
     assert said == "Error: standard output is closed, so the sealed answer was not collected; ask again\n"
-    again = cli("ask", "Pin?", "--secret", "--unique-id", "piped", server=server)
+    again = cli_here("ask", "Pin?", "--secret", "--unique-id", "piped", server=server)
     assert (again.code, again.out) == (0, "7714\n")
 
 
@@ -189,7 +205,7 @@ def test_ctrl_c_leaves_the_request_open_and_says_how_to_go_on(server: ServerProc
         )
         assert admin.get("/api/requests/ctrl-c").json()["status"] == "Requested"
         admin.post("/api/requests/ctrl-c/respond", json={"text": "yes"})
-    went_on = cli("ask", "Still there?", "--unique-id", "ctrl-c", server=server)
+    went_on = cli_here("ask", "Still there?", "--unique-id", "ctrl-c", server=server)
     assert (went_on.code, went_on.out) == (0, "yes\n")
 
 
@@ -216,19 +232,18 @@ def test_what_is_missing_or_wrong_is_said_in_a_line(server: ServerProcess, tmp_p
     away = {"HANDRAISE_URL": "http://127.0.0.1:9", "HANDRAISE_API_KEY": "hr_unknown"}
     not_json = tmp_path / "schema.json"
     not_json.write_text("{")
-    commands = {
-        "no server": Command("ask", "Hello?", env=away),
-        "not known": Command("ask", "Hello?", env={"HANDRAISE_DATA_DIR": str(tmp_path)}),
-        "wrong key": Command("ask", "Hello?", server=server, env={"HANDRAISE_API_KEY": "hr_unknown"}),
-        "no key at all": Command("ask", "Hello?", server=server, env={"HANDRAISE_API_KEY": "hr_\nü"}),
-        "wrong address": Command("ask", "Hello?", env=away | {"HANDRAISE_URL": "localhost:8000"}),
-        "refused": Command("ask", " ", server=server),
-        "both": Command("ask", "-", "--schema", "-", server=server),
-        "schema": Command("ask", "Hello?", "--schema", str(not_json), server=server),
-        "no file": Command("ask", "Hello?", "--schema", str(tmp_path / "none"), server=server),
-        "unknown option": Command("ask", "Hello?", "--no-such-option", server=server),
+    ended = {
+        "no server": cli_here("ask", "Hello?", env=away),
+        "not known": cli_here("ask", "Hello?", env={"HANDRAISE_DATA_DIR": str(tmp_path)}),
+        "wrong key": cli_here("ask", "Hello?", server=server, env={"HANDRAISE_API_KEY": "hr_unknown"}),
+        "no key at all": cli_here("ask", "Hello?", server=server, env={"HANDRAISE_API_KEY": "hr_\nü"}),
+        "wrong address": cli_here("ask", "Hello?", env=away | {"HANDRAISE_URL": "localhost:8000"}),
+        "refused": cli_here("ask", " ", server=server),
+        "both": cli_here("ask", "-", "--schema", "-", server=server),
+        "schema": cli_here("ask", "Hello?", "--schema", str(not_json), server=server),
+        "no file": cli_here("ask", "Hello?", "--schema", str(tmp_path / "none"), server=server),
+        "unknown option": cli_here("ask", "Hello?", "--no-such-option", server=server),
     }
-    ended = {what: command.finish() for what, command in commands.items()}
     assert {what: end.code for what, end in ended.items()} == {
         "no server": 1,
         "not known": 1,
@@ -257,15 +272,14 @@ def test_what_is_missing_or_wrong_is_said_in_a_line(server: ServerProcess, tmp_p
 def test_ask_uses_only_the_agents_key(server: ServerProcess, tmp_path: Path) -> None:
     """Each kind of command takes its own key from credentials.json and no other, whatever else is there."""
     written = json.loads((server.data_dir / "credentials.json").read_text())
-    commands = {}
+    ended = {}
     for missing in ("agent_key", "admin_key"):
         folder = tmp_path / missing
         folder.mkdir()
         (folder / "credentials.json").write_text(json.dumps(written | {missing: None}))
         env = {"HANDRAISE_DATA_DIR": str(folder)}
-        commands[missing, "ask"] = Command("ask", "May I?", "--timeout", "0", env=env)
-        commands[missing, "people"] = Command("user", "list", env=env)
-    ended = {key: command.finish() for key, command in commands.items()}
+        ended[missing, "ask"] = cli_here("ask", "May I?", "--timeout", "0", env=env)
+        ended[missing, "people"] = cli_here("user", "list", env=env)
     assert {key: end.code for key, end in ended.items()} == {
         ("agent_key", "ask"): 1,
         ("agent_key", "people"): 0,
@@ -295,7 +309,7 @@ def test_the_command_line_loads_no_server() -> None:
 
 def test_a_request_asked_from_standard_input(server: ServerProcess) -> None:
     """A long question comes through a pipe."""
-    ended = cli("ask", "-", "--timeout", "0", "--unique-id", "piped in", input="Line 1\nLine 2\n", server=server)
+    ended = cli_here("ask", "-", "--timeout", "0", "--unique-id", "piped in", input="Line 1\nLine 2\n", server=server)
     assert ended.code == 6
     with server.agent() as agent:
         until(lambda: agent.get("/api/requests/piped in").json()["message"] == "Line 1\nLine 2\n", "it was asked")

@@ -10,7 +10,7 @@ import subprocess
 import time
 from typing import Any
 
-from tests.support.processes import HANDRAISE, PATIENCE, ROOT, Command, ServerProcess, clean_environment, cli
+from tests.support.processes import HANDRAISE, PATIENCE, ROOT, ServerProcess, clean_environment, cli_here
 
 
 def ask(server: ServerProcess, unique_id: str, **body: Any) -> None:
@@ -78,9 +78,9 @@ def test_show_tells_the_question_the_facts_and_the_history(server: ServerProcess
     ask(server, "shown", message="Red \x1b[31mor\u202e blue? [bold]", options=["red", "blue"])
     with server.admin() as admin:
         admin.post("/api/requests/shown/respond", json={"text": "blue"})
-    as_text = Command("show", "shown", server=server)
-    as_json = Command("show", "shown", "--json", server=server)
-    text, shown = as_text.finish(), json.loads(as_json.finish().out)
+    as_text = cli_here("show", "shown", server=server)
+    as_json = cli_here("show", "shown", "--json", server=server)
+    text, shown = as_text, json.loads(as_json.out)
     lines = text.out.splitlines()
     assert lines[:4] == [r"Red \x1b[31mor\u202e blue? [bold]", "  1. red", "  2. blue", ""]
     assert "status       Responded" in lines
@@ -99,13 +99,13 @@ def test_answers_are_understood_as_typed_or_taken_as_data(server: ServerProcess)
     ask(server, "one value", response_schema=form)
     ask(server, "two lines")
     commands = [
-        Command("answer", "by number", "2", server=server),
-        Command("answer", "by data", "--data", '{"n": 7}', server=server),
-        Command("answer", "by pipe", "--data", "-", server=server, input='{"n": 8}'),
-        Command("answer", "one value", "9", server=server),
-        Command("answer", "two lines", "-", server=server, input="one\ntwo\n\n"),
+        cli_here("answer", "by number", "2", server=server),
+        cli_here("answer", "by data", "--data", '{"n": 7}', server=server),
+        cli_here("answer", "by pipe", "--data", "-", server=server, input='{"n": 8}'),
+        cli_here("answer", "one value", "9", server=server),
+        cli_here("answer", "two lines", "-", server=server, input="one\ntwo\n\n"),
     ]
-    assert [command.finish().code for command in commands] == [0] * 5
+    assert [ended.code for ended in commands] == [0] * 5
     assert response_to(server, "by number")["text"] == "prod"
     assert [response_to(server, name)["data"] for name in ("by data", "by pipe", "one value")] == [
         {"n": 7},
@@ -122,15 +122,14 @@ def test_an_answer_that_is_refused_leaves_the_request_open(server: ServerProcess
     ask(server, "taken", request_type="approval")
     with server.admin() as admin:
         admin.post("/api/requests/taken/respond", json={"text": "no"})
-    commands = {
-        "nothing": Command("answer", "refused", server=server),
-        "nonsense": Command("answer", "refused", "perhaps", server=server),
-        "no json": Command("answer", "refused", "--data", "{secret", server=server),
-        "both": Command("answer", "refused", "yes", "--data", "true", server=server),
-        "late": Command("answer", "taken", "yes", server=server),
-        "unknown": Command("answer", "nobody-asked-this", "yes", server=server),
+    ended = {
+        "nothing": cli_here("answer", "refused", server=server),
+        "nonsense": cli_here("answer", "refused", "perhaps", server=server),
+        "no json": cli_here("answer", "refused", "--data", "{secret", server=server),
+        "both": cli_here("answer", "refused", "yes", "--data", "true", server=server),
+        "late": cli_here("answer", "taken", "yes", server=server),
+        "unknown": cli_here("answer", "nobody-asked-this", "yes", server=server),
     }
-    ended = {what: command.finish() for what, command in commands.items()}
     codes = {what: end.code for what, end in ended.items()}
     assert codes == {"nothing": 1, "nonsense": 1, "no json": 2, "both": 2, "late": 1, "unknown": 1}
     assert all("Traceback" not in end.err and end.out == "" for end in ended.values())
@@ -165,7 +164,7 @@ def test_at_a_terminal_it_shows_the_question_and_asks(server: ServerProcess) -> 
 def test_cancel_withdraws_and_says_why(server: ServerProcess) -> None:
     """The agent reads who cancelled and the reason."""
     ask(server, "withdrawn")
-    ended = cli("cancel", "withdrawn", "--reason", "asked twice", server=server)
+    ended = cli_here("cancel", "withdrawn", "--reason", "asked twice", server=server)
     assert (ended.code, ended.out, ended.err) == (0, "cancelled withdrawn\n", "")
     with server.agent() as agent:
         found = agent.get("/api/requests/withdrawn").json()
@@ -182,25 +181,25 @@ def test_cancel_withdraws_and_says_why(server: ServerProcess) -> None:
 def test_people_agents_and_keys(server: ServerProcess) -> None:
     """Added by name, listed, and a key that works from a pipe until it is revoked."""
     adding = [
-        Command("user", "add", "Alice Grey", "--email", "alice@example.com", "--role", "auditor", server=server),
-        Command("agent", "add", "Ops bot", "--id", "ops", "--owner", "admin", server=server),
+        cli_here("user", "add", "Alice Grey", "--email", "alice@example.com", "--role", "auditor", server=server),
+        cli_here("agent", "add", "Ops bot", "--id", "ops", "--owner", "admin", server=server),
     ]
-    assert [command.finish().out for command in adding] == ["alice-grey\n", "ops\n"]
-    making = [
-        Command("key", "create", "--agent", "ops", "--name", "ops in CI", "--expires", "3600", server=server),
-        Command("key", "create", "--user", "alice-grey", server=server),
-        Command("key", "create", server=server),
-    ]
-    for_agent, for_user, for_nobody = (command.finish() for command in making)
+    assert [ended.out for ended in adding] == ["alice-grey\n", "ops\n"]
+    making = (
+        cli_here("key", "create", "--agent", "ops", "--name", "ops in CI", "--expires", "3600", server=server),
+        cli_here("key", "create", "--user", "alice-grey", server=server),
+        cli_here("key", "create", server=server),
+    )
+    for_agent, for_user, for_nobody = making
     assert (for_agent.code, for_user.code, for_nobody.code) == (0, 0, 2)
     key = for_agent.out.removesuffix("\n")
     assert key.startswith("hr_")
     assert key not in for_agent.err
     with server.client(key) as ops:
         assert ops.post("/api/requests", json={"message": "From CI?"}).json()["agent"] == "ops"
-        listing = [Command(kind, "list", server=server) for kind in ("user", "agent", "key")]
-        users, agents, keys = (command.finish().out for command in listing)
-        revoked = cli("key", "revoke", "ops-in-ci", server=server)
+        listing = [cli_here(kind, "list", server=server) for kind in ("user", "agent", "key")]
+        users, agents, keys = (ended.out for ended in listing)
+        revoked = cli_here("key", "revoke", "ops-in-ci", server=server)
         assert (revoked.code, revoked.out) == (0, "revoked ops-in-ci\n")
         assert ops.get("/api/requests/any").status_code == 401
     assert "alice-grey  Alice Grey     alice@example.com  auditor        yes" in users.splitlines()
@@ -213,12 +212,12 @@ def test_people_agents_and_keys(server: ServerProcess) -> None:
 def test_listings_for_programs_and_refusals_for_people(server: ServerProcess) -> None:
     """--json prints what the API said; what the server refuses is said in a line."""
     commands = [
-        Command("user", "list", "--json", server=server),
-        Command("user", "add", "Second admin", "--id", "admin", server=server),
-        Command("user", "add", "Somebody", "--role", "king", server=server),
-        Command("key", "revoke", "no-such-key", server=server),
+        cli_here("user", "list", "--json", server=server),
+        cli_here("user", "add", "Second admin", "--id", "admin", server=server),
+        cli_here("user", "add", "Somebody", "--role", "king", server=server),
+        cli_here("key", "revoke", "no-such-key", server=server),
     ]
-    listed, taken, role, unknown = (command.finish() for command in commands)
+    listed, taken, role, unknown = commands
     assert {"id": "admin", "name": "Administrator"}.items() <= json.loads(listed.out)[0].items()
     assert (taken.code, taken.err) == (1, "Error: user id 'admin' is in use or was; ids are never given again\n")
     assert role.code == 1
