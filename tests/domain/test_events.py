@@ -11,14 +11,14 @@ from uuid import UUID
 
 import pytest
 from eventsourcing.domain import BaseAggregate
-from eventsourcing.persistence import MapperDeserialisationError, StoredEvent
+from eventsourcing.persistence import StoredEvent
 from eventsourcing.utils import TopicError, get_topic, register_topic, resolve_topic
 
 from domain.assignment import by_command, fall_back
 from domain.directory import AccessKey, Agent, User
 from domain.recorded import RecordedEvent, TimestampMissing
 from domain.request import Request, rebuild
-from interfaces.postgres.sealing import SealingMapper
+from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
 AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
     "handraise.Request": Request,
@@ -462,10 +462,11 @@ def test_a_newer_version_than_known_is_refused_by_name() -> None:
     """A server that is too old says so, instead of reading half of it."""
     facts = {"timestamp": AT_TEXT, "actor": "system", "count": 7, "class_version": 3}
     stored = StoredEvent(ID, 3, Counted.TOPIC, json.dumps(facts).encode())
-    with pytest.raises(MapperDeserialisationError) as refusal:
+    with pytest.raises(NewerVersion) as refusal:
         mapper.open(stored, None)
     assert str(refusal.value) == (
-        f"cannot read event 3 of {ID} (handraise.tests.Counted): it has version 3, this server knows 2"
+        f"event 3 of {ID} (handraise.tests.Counted) has version 3, this server knows 2: "
+        "a newer one wrote it, upgrade this one"
     )
 
 

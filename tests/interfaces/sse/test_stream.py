@@ -491,7 +491,8 @@ async def test_another_role_reads_afresh_and_sees_by_it(handraise: Service, url:
     alice = await handraise.person("alice", Role.ADMINISTRATOR)
     async with opened(url, key_in(alice)) as hers:
         for role, number in (("member", 1), ("auditor", 2)):
-            await handraise.ask(unique_id=f"before {role}")
+            asked = await handraise.ask(unique_id=f"before {role}")
+            await eventually(lambda: handraise.app.hub.position >= asked["position"], "the event went to its audience")  # noqa: B023
             if role == "member":
                 assert (await hers.event()).data["unique_id"] == "before member"
             await execute(database, f"UPDATE users SET role = '{role}' WHERE readable_id = 'alice'")
