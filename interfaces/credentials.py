@@ -8,8 +8,10 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from interfaces.settings import Settings, decode_key
+if TYPE_CHECKING:
+    from interfaces.settings import Settings
 
 CREDENTIALS = "credentials.json"
 SECRET_KEY = "secret.key"  # noqa: S105  a file name
@@ -54,6 +56,8 @@ def master_key(settings: Settings) -> bytes:
 
     Raises `UnreadableFile`.
     """
+    from interfaces.settings import decode_key  # here, since the command line reads credentials without settings
+
     if settings.secret_key is not None:
         return decode_key(settings.secret_key.get_secret_value())
     path = settings.data_dir / SECRET_KEY

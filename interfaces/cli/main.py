@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from interfaces.cli import answer, ask, directory, maintenance, serve
+from interfaces.cli import answer, ask, directory, maintenance, read_models, reading, serve
 from interfaces.cli.connection import where_key_is_from
 from interfaces.cli.output import CommandFailed, command, say
 
@@ -23,11 +23,15 @@ app.command()(ask.ask)
 app.command()(answer.show)
 app.command()(answer.answer)
 app.command()(answer.cancel)
+app.command()(reading.inbox)
 app.add_typer(directory.user, name="user")
 app.add_typer(directory.agent, name="agent")
 app.add_typer(directory.key, name="key")
+app.command()(reading.export)
 app.command()(maintenance.doctor)
 app.command()(maintenance.verify)
+app.command()(read_models.rebuild)
+app.command()(read_models.unpark)
 
 
 def main() -> None:

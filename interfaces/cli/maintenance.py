@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interfaces.cli.connection import DataDir, check_connection_string, find_credentials, resolve
+from interfaces.cli.connection import DataDir, find_credentials, resolve
+from interfaces.cli.database import DatabaseUrl, database
 from interfaces.cli.output import CommandFailed, command, say, visible, write_result, write_table
 
 if TYPE_CHECKING:
     import httpx
-    import psycopg
 
     from interfaces.postgres.chain import Head, Verdict
 
@@ -193,12 +193,15 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    database_url: Annotated[
-        str | None,
+    export: Annotated[
+        Path | None,
         typer.Option(
-            envvar="HANDRAISE_DATABASE_URL", help="The database.", show_default="the embedded one", show_envvar=True
+            metavar="FILE",
+            help="A whole export in JSON Lines, verified without the database; - reads standard input.",
+            show_default=False,
         ),
     ] = None,
+    database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Verify the hash chain over all events; prints how many there are, the head, and ok or the first fault.
@@ -216,7 +219,10 @@ def verify(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--head") from None
     logs.configure(Settings.model_construct(log_level="error", log_format="auto"))
-    verdict = asyncio.run(_verify(database_url, resolve(data_dir), known))
+    if export is not None:
+        verdict = _verify_export(export, known)
+    else:
+        verdict = asyncio.run(_verify(database_url, resolve(data_dir), known))
     write_result(f"events {verdict.events}\nhead   {verdict.head}")
     if verdict.fault is not None:
         write_result(f"fault  {visible(verdict.fault)}")
@@ -228,42 +234,21 @@ async def _verify(database_url: str | None, data_dir: Path, known: Head | None) 
     import psycopg
 
     from interfaces.postgres.chain import verify as verify_chain
-    from interfaces.postgres.embedded import EmbeddedPostgres, EmbeddedPostgresError
 
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            if database_url is not None:
-                check_connection_string(database_url)
-                connection = await psycopg.AsyncConnection.connect(database_url)
-            else:
-                connection = await _connect_to_running(data_dir)
-            if connection is None:
-                if not (data_dir / "postgres" / "PG_VERSION").exists():
-                    raise CommandFailed(
-                        f"there is no database in {data_dir}: give --data-dir, or --database-url for one of your own"
-                    )
-                postgres = await stack.enter_async_context(EmbeddedPostgres(data_dir))
-                connection = await psycopg.AsyncConnection.connect(postgres.conninfo)
-            stack.push_async_callback(connection.close)
-            return await verify_chain(connection, known_head=known)
-        except EmbeddedPostgresError as error:
-            raise CommandFailed(str(error)) from None
-        except psycopg.errors.UndefinedTable:
-            raise CommandFailed("this database holds no log of Handraise: is it the right one?") from None
-        except psycopg.OperationalError as error:
-            raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
+    async with database(database_url, data_dir) as conninfo, await psycopg.AsyncConnection.connect(conninfo) as connection:
+        return await verify_chain(connection, known_head=known)
 
 
-async def _connect_to_running(data_dir: Path) -> psycopg.AsyncConnection | None:
-    """A connection to the embedded Postgres of a server that runs now; None if none runs."""
-    import psycopg
+def _verify_export(path: Path, known: Head | None) -> Verdict:
+    import json
+    import sys
 
-    from interfaces.postgres.embedded import conninfo_of_running
+    from interfaces.postgres.chain import verify_export
 
-    conninfo = conninfo_of_running(data_dir)
-    if conninfo is None:
-        return None
     try:
-        return await psycopg.AsyncConnection.connect(conninfo, connect_timeout=10)
-    except psycopg.OperationalError:  # left by a server that was killed
-        return None
+        with contextlib.nullcontext(sys.stdin) if str(path) == "-" else path.open(encoding="utf-8") as file:
+            return verify_export((json.loads(line) for line in file if line.strip()), known_head=known)
+    except OSError as error:
+        raise CommandFailed(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise CommandFailed(f"{path} is not an export in JSON Lines: {error}") from None

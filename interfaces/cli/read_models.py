@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -102,7 +102,8 @@ async def _log(conninfo: str, data_dir: Path) -> PostgresLog:
     from interfaces.postgres.sealing import MasterKey, WrongMasterKey
     from interfaces.settings import Settings
 
-    settings = Settings(data_dir=data_dir)
+    given: dict[str, Any] = {"data_dir": data_dir}
+    settings = Settings(**given)
     if settings.secret_key is None and not (data_dir / SECRET_KEY).exists():
         raise CommandFailed(f"there is no {SECRET_KEY} in {data_dir}: give the server's --data-dir, or HANDRAISE_SECRET_KEY")
     try:

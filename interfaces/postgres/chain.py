@@ -10,7 +10,8 @@ import base64
 import hashlib
 import re
 import struct
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -68,10 +69,11 @@ async def verify(connection: psycopg.AsyncConnection, *, known_head: Head | None
     Reads one snapshot. With `known_head`, an earlier head kept elsewhere, a tail that was cut off whole is found too.
     """
     walk = _Walk(known_head)
-    async for position, event, stored_hash in _rows(connection, batch):
-        if walk.fault is not None:
-            break
-        walk.step(position, event, stored_hash)
+    async with aclosing(_rows(connection, batch)) as rows:  # or a fault would leave its transaction open
+        async for position, event, stored_hash in rows:
+            if walk.fault is not None:
+                break
+            walk.step(position, event, stored_hash)
     return walk.end()
 
 
@@ -163,7 +165,7 @@ _Event = tuple[UUID, int, str, bytes]
 
 async def _rows(
     connection: psycopg.AsyncConnection, batch: int
-) -> AsyncIterator[tuple[int, _Event | None, bytes | None]]:
+) -> AsyncGenerator[tuple[int, _Event | None, bytes | None]]:
     async with connection.transaction(), connection.cursor("verify", binary=True) as cursor:
         cursor.itersize = batch
         await cursor.execute(

@@ -195,6 +195,27 @@ class Client:
         """The collected answer is safe here."""
         self._call("POST", f"{_request(id)}/acknowledge", {"receipt": receipt})
 
+    # -- reading what there is, for people
+
+    def inbox(self, scope: str = "all") -> list[dict[str, Any]]:
+        """Open requests that may be answered, most urgent first; `scope` is `mine`, `shared` or `all`."""
+        return list(self._all("/api/inbox", {"scope": scope}))
+
+    def export(self, format: str = "jsonl", **filters: Any) -> Iterator[bytes]:
+        """The audit trail, oldest first, in pieces as they arrive; `format` is `jsonl` or `csv`.
+
+        `filters` as the HTTP call takes them (`from` and `to` as keys of a mapping). Not repeated when it breaks off.
+        """
+        parameters = {"format": format, **filters}
+        try:
+            with self._http.stream("GET", "/api/audit/export", params=parameters, timeout=60.0) as response:
+                if not response.is_success:
+                    response.read()
+                    raise _refusal(response)
+                yield from response.iter_bytes()
+        except httpx.RequestError as error:
+            raise Unreachable(self.url, _why(error)) from None
+
     # -- the directory, for administrators
 
     def users(self) -> list[dict[str, Any]]:
@@ -229,11 +250,11 @@ class Client:
         given = {field: value for field, value in fields.items() if value is not None}
         return self._call("POST", path, {"name": name, **given}, repeatable=False)
 
-    def _all(self, path: str) -> Iterator[dict[str, Any]]:
+    def _all(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
         cursor: str | None = None
         while True:
-            parameters = {"limit": "200"} if cursor is None else {"limit": "200", "cursor": cursor}
-            page = self._call("GET", path, parameters=parameters)
+            place = {} if cursor is None else {"cursor": cursor}
+            page = self._call("GET", path, parameters={"limit": "200", **(parameters or {}), **place})
             yield from page["items"]
             cursor = page["next_cursor"]
             if cursor is None:

@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from eventsourcing.persistence import StoredEvent
+from psycopg.pq import TransactionStatus
 
 from interfaces.postgres.chain import Head, Verdict, link, read_head, verify
 from interfaces.postgres.clock import DatabaseClock
@@ -146,10 +147,10 @@ async def test_tampering_is_found_at_its_first_place(
     good = (await (await log.execute("SELECT hash FROM event_chain WHERE position = %s", (position - 1,))).fetchone())
     assert good is not None
     await log.execute(tampering.encode())
-    verdict = await verify(log, batch=4)
-    assert verdict == Verdict(
-        position - 1, Head(position - 1, good[0]), f"position {position}: {what}", position
-    )
+    found = Verdict(position - 1, Head(position - 1, good[0]), f"position {position}: {what}", position)
+    assert await verify(log, batch=4) == found
+    assert log.info.transaction_status is TransactionStatus.IDLE
+    assert await verify(log) == found
 
 
 CUT = "DELETE FROM handraise_events WHERE notification_id > 7; DELETE FROM event_chain WHERE position > 7"
