@@ -44,6 +44,7 @@ async def rebuild(
         position, count, goal = 0, 0, await head(connection)
 
         async def step() -> bool:
+            """Whether there may be more; while others write all the time, there always is a little."""
             nonlocal position, count, goal
             await _into(connection, schema)
             entries = await log.entries(connection, position, batch)
@@ -53,7 +54,7 @@ async def rebuild(
                 count += len(entries)
                 goal = max(goal, position)
                 progress(position, goal)
-            return bool(entries)
+            return len(entries) == batch
 
         while True:
             more = True

@@ -10,19 +10,17 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from eventsourcing.utils import clear_topic_cache, register_topic
-from psycopg_pool import AsyncConnectionPool
 
 from domain.callers import SYSTEM
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.recorded import RecordedCreation
 from domain.request import Request
 from interfaces.app import READ_MODELS
 from interfaces.postgres.chain import link, read_head
 from interfaces.postgres.sealing import SealingMapper
 from interfaces.postgres.writer import CHANNEL
-from projections.log import Entry, UnknownEvent
+from projections.log import Entry
 from projections.poison import Parked, all_parked, retry_parked
 from projections.projector import Projector
-from projections.read_models import ReadModel
 from tests.support.read_models import (
     PATIENCE,
     Tally,
@@ -97,15 +95,29 @@ async def test_two_projectors_project_each_event_once(handraise: Service, databa
 
 async def test_two_replicas_count_each_request_once(handraise: Service, other: Service, database: str) -> None:
     """With two services at work on one database, no row is there twice and no count is off by one."""
-    await asyncio.gather(*(answered(replica, unique_id=f"r-{number}") for number in range(20) for replica in [(handraise, other)[number % 2]]))
-    await asyncio.gather(*(replica.ask(unique_id=f"open-{number}") for number in range(5) for replica in [(handraise, other)[number % 2]]))
+    await asyncio.gather(
+        *(
+            answered(replica, unique_id=f"r-{number}")
+            for number in range(20)
+            for replica in [(handraise, other)[number % 2]]
+        )
+    )
+    await asyncio.gather(
+        *(
+            replica.ask(unique_id=f"open-{number}")
+            for number in range(5)
+            for replica in [(handraise, other)[number % 2]]
+        )
+    )
     head = await settled(handraise, other)
     assert await rows(database, "SELECT count(*), max(position) FROM audit") == [(head, head)]
     assert await rows(database, "SELECT status, count(*) FROM request_list GROUP BY status ORDER BY status") == [
         ("Requested", 5),
         ("Responded", 20),
     ]
-    assert await rows(database, "SELECT status, sum(count)::int FROM dashboard_counts GROUP BY status ORDER BY status") == [
+    assert await rows(
+        database, "SELECT status, sum(count)::int FROM dashboard_counts GROUP BY status ORDER BY status"
+    ) == [
         ("Requested", 5),
         ("Responded", 20),
     ]
@@ -227,7 +239,9 @@ async def test_the_progress_of_another_replica_is_seen(handraise: Service, datab
                 async with prepared(database) as another:
                     busy = Projector(another, log_of(handraise), [Tally()], silent)
                     assert not await busy.project_once()
-                await elsewhere.execute("UPDATE read_models SET position = %s WHERE name = 'tally'", (asked["position"],))
+                await elsewhere.execute(
+                    "UPDATE read_models SET position = %s WHERE name = 'tally'", (asked["position"],)
+                )
                 await elsewhere.execute("COMMIT")
                 assert await waiting
                 assert projector.behind == 0
@@ -324,7 +338,9 @@ class TooMuch(Tally):
 
     async def apply(self, connection: psycopg.AsyncConnection, entries: Sequence[Entry]) -> None:
         if any(self.poison(entry) for entry in entries):
-            await connection.execute("SELECT to_tsvector(repeat('x', 100) || string_agg(n::text, ' ')) FROM generate_series(1000000, 1300000) n")
+            await connection.execute(
+                "SELECT to_tsvector(repeat('x', 100) || string_agg(n::text, ' ')) FROM generate_series(1000000, 1300000) n"
+            )
         poison, self.poison = self.poison, lambda entry: False
         try:
             await super().apply(connection, entries)
@@ -368,14 +384,15 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-async def test_an_event_that_cannot_be_read_parks_its_aggregate(
-    handraise: Service, database: str, damage: str
-) -> None:
+async def test_an_event_that_cannot_be_read_parks_its_aggregate(handraise: Service, database: str, damage: str) -> None:
     """Whatever is damaged, its state or its key: only this aggregate stops, until a retry after the repair."""
     bad, good = await answered(handraise, unique_id="bad"), await answered(handraise, unique_id="good")
     head = await settled(handraise)
     live = await dump(database)
-    await rows(database, "CREATE TABLE kept_events AS SELECT * FROM handraise_events; CREATE TABLE kept_keys AS SELECT * FROM data_keys")
+    await rows(
+        database,
+        "CREATE TABLE kept_events AS SELECT * FROM handraise_events; CREATE TABLE kept_keys AS SELECT * FROM data_keys",
+    )
     statement, error = DAMAGE[damage]
     await rows(database, statement, bad["id"])
     await rebuild_all(database, log_of(handraise))
@@ -387,8 +404,13 @@ async def test_an_event_that_cannot_be_read_parks_its_aggregate(
     assert await rows(database, "SELECT unique_id, status FROM request_list") == [("good", "Responded")]
     assert (await handraise.admin.get(f"/api/requests/{good['id']}")).status_code == 200
 
-    await rows(database, "UPDATE handraise_events e SET state = k.state FROM kept_events k WHERE k.notification_id = e.notification_id")
-    await rows(database, "UPDATE data_keys d SET wrapped = k.wrapped FROM kept_keys k WHERE k.aggregate_id = d.aggregate_id")
+    await rows(
+        database,
+        "UPDATE handraise_events e SET state = k.state FROM kept_events k WHERE k.notification_id = e.notification_id",
+    )
+    await rows(
+        database, "UPDATE data_keys d SET wrapped = k.wrapped FROM kept_keys k WHERE k.aggregate_id = d.aggregate_id"
+    )
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         assert await retry_parked(connection, log_of(handraise), READ_MODELS) == (3, [])
     assert await dump(database) == live
@@ -413,7 +435,9 @@ async def append(database: str, topic: str, **facts: Any) -> int:
         head = await read_head(connection)
         id, position = uuid4(), head.position + 1
         state = SealingMapper().transcoder.encode({"actor": SYSTEM, "omen": "rain"} | facts)
-        await connection.execute("INSERT INTO handraise_events VALUES (%s, 1, %s, %s, %s)", (id, topic, state, position))
+        await connection.execute(
+            "INSERT INTO handraise_events VALUES (%s, 1, %s, %s, %s)", (id, topic, state, position)
+        )
         await connection.execute(
             "INSERT INTO event_chain VALUES (%s, %s)", (position, link(head.hash, position, id, 1, topic, state))
         )
@@ -426,7 +450,7 @@ def topics() -> Any:
     """Topics may be registered; they are forgotten afterwards."""
     from eventsourcing import utils
 
-    kept = dict(utils._topic_cache), dict(utils._type_cache)  # noqa: SLF001
+    kept = dict(utils._topic_cache), dict(utils._type_cache)
     yield register_topic
     clear_topic_cache()
     utils._topic_cache.update(kept[0])

@@ -35,13 +35,14 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "approval": {"request_type": "approval", "labels": {"approve": "Ship it", "reject": "Hold it"}},
     "review": {"request_type": "review", "metadata": {"build": [1, {"of": "many"}]}},
     "secret": {"secret": True},
+    "password": {"secret": True, "response_schema": SCHEMA},
     "short": {"expires_in_seconds": 0.02},
     "urgent": {"priority": 1, "run_id": "run-1", "run_step_id": "step-1", "expires_in_seconds": 3600},
 }
 COMMANDS = (
     "ask", "ask", "ask", "ask again", "respond", "respond", "respond", "answer as a stranger", "submit", "cancel",
-    "cancel", "reassign", "reassign", "collect", "acknowledge", "erase", "erase", "let expire", "add a user",
-    "add an agent", "make a key", "revoke a key",
+    "reassign", "reassign", "collect", "collect", "acknowledge", "erase", "let expire", "add a user", "add an agent",
+    "make a key", "revoke a key",
 )  # fmt: skip
 
 
@@ -114,7 +115,10 @@ class World:
 
     async def take(self, step: Step) -> httpx.Response | None:
         admin = self.replicas[step.replica].admin
-        asked = self.requests[step.target % len(self.requests)] if self.requests else None
+        known = self.requests
+        if step.command in ("collect", "acknowledge"):  # mostly in vain of others
+            known = [asked for asked in known if "secret" in asked.body] or known
+        asked = known[step.target % len(known)] if known else None
         match step.command:
             case "ask":
                 return await self.ask(step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from interfaces.postgres.chain import Head, Verdict, link, read_head, verify
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.migrate import GENESIS
 from interfaces.postgres.writer import Writer
+from tests.support.postgres import TestServer
 
 EVENTS = 10
 IDS = [UUID(int=1), UUID(int=2), UUID(int=3)]
@@ -40,11 +41,22 @@ async def append(conninfo: str, *events: StoredEvent) -> None:
     await writer.stop()
 
 
+@pytest.fixture(scope="module")
+def ten_events(postgres: TestServer, template: str) -> Iterator[str]:
+    """A database with a log of ten events, which every test leaves as it was."""
+    conninfo = postgres.run(postgres.create_database(template))
+    postgres.run(append(conninfo, *(event(number) for number in range(EVENTS))))
+    yield conninfo
+    postgres.run(postgres.drop_database(conninfo))
+
+
 @pytest.fixture
-async def log(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
-    """A connection to a log of ten events."""
-    await append(database, *(event(number) for number in range(EVENTS)))
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+async def log(ten_events: str) -> AsyncIterator[psycopg.AsyncConnection]:
+    """A connection to the log of ten events. What is done on it is undone in the end."""
+    async with (
+        await psycopg.AsyncConnection.connect(ten_events) as connection,
+        connection.transaction(force_rollback=True),
+    ):
         yield connection
 
 
@@ -149,7 +161,6 @@ async def test_tampering_is_found_at_its_first_place(
     await log.execute(tampering.encode())
     found = Verdict(position - 1, Head(position - 1, good[0]), f"position {position}: {what}", position)
     assert await verify(log, batch=4) == found
-    assert log.info.transaction_status is TransactionStatus.IDLE
     assert await verify(log) == found
 
 
@@ -169,19 +180,20 @@ async def test_a_cut_tail_is_found_with_a_known_head_only(log: psycopg.AsyncConn
     assert await verify(log, known_head=earlier) == Verdict(7, earlier)
 
 
-async def test_a_tail_cut_and_written_anew_is_found_with_a_known_head(
-    log: psycopg.AsyncConnection, database: str
-) -> None:
+async def test_a_tail_cut_and_written_anew_is_found_with_a_known_head(database: str) -> None:
     """The new events hang together, and still are not the ones the head was taken from."""
-    head = await read_head(log)
-    await log.execute(CUT.encode())
-    await append(database, *(event(number, b"another history") for number in range(7, 12)))
-    assert (await verify(log)).fault is None
-    verdict = await verify(log, known_head=head)
-    assert (verdict.position, verdict.fault) == (
-        10,
-        "position 10: the log here is not the one that the given head was taken from",
-    )
+    await append(database, *(event(number) for number in range(EVENTS)))
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        head = await read_head(connection)
+        await connection.execute(CUT.encode())
+        await append(database, *(event(number, b"another history") for number in range(7, 12)))
+        assert (await verify(connection)).fault is None
+        verdict = await verify(connection, known_head=head)
+        assert (verdict.position, verdict.fault) == (
+            10,
+            "position 10: the log here is not the one that the given head was taken from",
+        )
+        assert connection.info.transaction_status is TransactionStatus.IDLE
 
 
 async def test_a_head_of_another_log_is_told_apart_from_the_start(log: psycopg.AsyncConnection) -> None:
