@@ -70,9 +70,9 @@ def run_as_typed(text: str, server: ServerProcess) -> None:
 
 
 @pytest.fixture
-def server(database: str, tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server as `handraise serve` starts it."""
-    with ServerProcess(tmp_path / "data", database_url=database) as process:
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    """A server as a newcomer starts it, with the database that it brings along."""
+    with ServerProcess(tmp_path / "data") as process:
         yield process
 
 

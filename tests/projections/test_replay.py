@@ -301,8 +301,8 @@ async def test_the_old_tables_serve_while_new_ones_are_filled(handraise: Service
 
     async def make_anew() -> None:
         try:
-            for _ in range(3):
-                await rebuild_all(database, log_of(handraise), batch=5)
+            for _ in range(2):
+                await rebuild_all(database, log_of(handraise), batch=50)
         finally:
             done.set()
 

@@ -134,37 +134,44 @@ async def test_a_frame_is_exactly_what_the_contract_says(handraise: Service, url
         frame("Requested", asked["position"], asked, asked["created_at"], "default"),
         frame("Reassigned", moved.json()["position"], asked, history[1]["at"], "admin", assigned_to="bob"),
         frame(
-            "Responded", answered.json()["position"], asked, response["at"], "bob", status="Responded", assigned_to="bob"
+            "Responded",
+            answered.json()["position"],
+            asked,
+            response["at"],
+            "bob",
+            status="Responded",
+            assigned_to="bob",
         ),
         frame("Requested", expiring["position"], expiring, expiring["created_at"], "default"),
         frame("Expired", expired["position"], expiring, expired["closed_at"], "system", status="Expired"),
     ]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "identity"])
-async def test_headers_keep_the_stream_from_being_held_or_stored(handraise: Service, url: str, encoding: str) -> None:
-    """Event-stream type, not stored, not buffered by nginx, and plain text even for a client that takes gzip."""
-    async with stream(url, key_in(handraise.admin), headers={"Accept-Encoding": encoding}) as admin:
-        assert admin.status == 200
-        headers = {name: admin.headers.get(name) for name in ("cache-control", "x-accel-buffering", "content-encoding")}
-        assert headers == {"cache-control": "no-store", "x-accel-buffering": "no", "content-encoding": None}
-        assert admin.headers["content-type"] == "text/event-stream; charset=utf-8"
-        await admin.comment()
-        await handraise.ask(unique_id="plain")
-        assert (await admin.event()).data["unique_id"] == "plain"
-
-
-async def test_the_first_bytes_come_at_once(handraise: Service, url: str) -> None:
-    """A comment follows the headers without anything having happened; the usual heartbeat is 15 s away."""
-    async with stream(url, key_in(handraise.admin)) as admin:
-        await admin.comment(seconds=3)
+async def test_nothing_keeps_the_stream_from_its_client(handraise: Service, url: str) -> None:
+    """Event-stream type, not stored, not buffered by nginx, plain text even for a client that takes gzip; and the
+    first bytes follow the headers before anything has happened, the usual heartbeat being 15 s away."""
+    for encoding in ("gzip", "identity"):
+        async with stream(url, key_in(handraise.admin), headers={"Accept-Encoding": encoding}) as admin:
+            assert admin.status == 200
+            names = ("content-type", "cache-control", "x-accel-buffering", "content-encoding")
+            assert [admin.headers.get(name) for name in names] == [
+                "text/event-stream; charset=utf-8",
+                "no-store",
+                "no",
+                None,
+            ]
+            await admin.comment(seconds=3)
+            asked = await handraise.ask()
+            assert (await admin.event()).id == asked["position"]
 
 
 async def test_the_heartbeat_is_a_comment_as_often_as_the_setting_says(database: str, tmp_path: Path) -> None:
     """With a heartbeat of 0.1 s, comments come about that often, and nothing else does."""
-    async with service(database, tmp_path / "data", stream_heartbeat_seconds=0.1) as handraise, served(
-        handraise.app
-    ) as url, opened(url, key_in(handraise.admin)) as admin:
+    async with (
+        service(database, tmp_path / "data", stream_heartbeat_seconds=0.1) as handraise,
+        served(handraise.app) as url,
+        opened(url, key_in(handraise.admin)) as admin,
+    ):
         started = time.monotonic()
         for _ in range(5):
             await admin.comment(seconds=3)
@@ -274,9 +281,7 @@ async def _seen(caller: str, stream: Stream) -> list[str]:
         assert text.encode() not in stream.received
     assert b"marked" not in stream.received
     return [
-        f"{event.data['unique_id']} {event.type}"
-        for event in events
-        if not event.data["unique_id"].startswith("end ")
+        f"{event.data['unique_id']} {event.type}" for event in events if not event.data["unique_id"].startswith("end ")
     ]
 
 
@@ -305,38 +310,38 @@ async def test_everybody_sees_exactly_what_they_may_live_and_replayed(
             assert bytes(live[caller].received) == bytes(elsewhere[caller].received)
 
 
-@pytest.mark.parametrize("key", [None, "hr_unknown"])
-async def test_nobody_has_no_stream(url: str, key: str | None) -> None:
+async def test_nobody_has_no_stream(url: str) -> None:
     """Without a key that works there is a problem document, not a stream."""
-    async with stream(url, key) as refused:
-        assert (refused.status, refused.headers["content-type"]) == (401, "application/problem+json")
+    for key in (None, "hr_unknown"):
+        async with stream(url, key) as refused:
+            assert (refused.status, refused.headers["content-type"]) == (401, "application/problem+json")
 
 
 # -- going on where it was
 
 
-@pytest.mark.parametrize("by", ["last_event_id", "after"])
-async def test_c47_what_happened_meanwhile_comes_once_and_in_order(handraise: Service, url: str, by: str) -> None:
+async def test_c47_what_happened_meanwhile_comes_once_and_in_order(handraise: Service, url: str) -> None:
     """Away while three requests are made and one is answered: back again, all four events, then what happens next."""
     admin = key_in(handraise.admin)
-    async with opened(url, admin) as first:
-        await handraise.ask(unique_id="before")
-        last = await first.event()
-    await eventually(lambda: len(handraise.app.hub) == 0, "the stream is gone")
-    asked = [await handraise.ask(unique_id=f"meanwhile {number}") for number in range(3)]
-    await respond(handraise, asked[1]["id"])
-    async with opened(url, admin, **{by: last.id}) as again:
-        missed = await again.events(4)
-        await respond(handraise, asked[0]["id"])
-        missed.append(await again.event())
-    assert [event.id for event in missed] == list(range(last.id + 1, last.id + 6))
-    assert [(event.type, event.data["unique_id"]) for event in missed] == [
-        ("Requested", "meanwhile 0"),
-        ("Requested", "meanwhile 1"),
-        ("Requested", "meanwhile 2"),
-        ("Responded", "meanwhile 1"),
-        ("Responded", "meanwhile 0"),
-    ]
+    for by in ("last_event_id", "after"):
+        async with opened(url, admin) as first:
+            await handraise.ask(unique_id=f"before {by}")
+            last = await first.event()
+        await eventually(lambda: len(handraise.app.hub) == 0, "the stream is gone")
+        asked = [await handraise.ask(unique_id=f"{by} {number}") for number in range(3)]
+        await respond(handraise, asked[1]["id"])
+        async with opened(url, admin, **{by: last.id}) as again:
+            missed = await again.events(4)
+            await respond(handraise, asked[0]["id"])
+            missed.append(await again.event())
+        assert [event.id for event in missed] == list(range(last.id + 1, last.id + 6))
+        assert [(event.type, event.data["unique_id"]) for event in missed] == [
+            ("Requested", f"{by} 0"),
+            ("Requested", f"{by} 1"),
+            ("Requested", f"{by} 2"),
+            ("Responded", f"{by} 1"),
+            ("Responded", f"{by} 0"),
+        ]
 
 
 async def test_no_gap_and_no_repeat_while_the_replay_goes_over_into_the_present(handraise: Service, url: str) -> None:
@@ -372,18 +377,15 @@ async def test_the_header_counts_where_both_are_given(handraise: Service, url: s
 NO_POSITIONS = ["abc", "999999999", "-1", "", "1.0", "+1", "1 1", "½", "9" * 19, "9" * 5000, "x" * 300]
 
 
-@pytest.mark.parametrize("by", ["last_event_id", "after"])
-async def test_c47_an_id_that_is_no_position_of_this_log_means_reading_afresh(
-    handraise: Service, url: str, by: str
-) -> None:
+async def test_c47_an_id_that_is_no_position_of_this_log_means_reading_afresh(handraise: Service, url: str) -> None:
     """`resync` with the head comes first and at once; from there the stream goes on."""
     for id in NO_POSITIONS:
-        asked = await handraise.ask()
-        sent = quote(id) if by == "after" else id
-        async with opened(url, key_in(handraise.admin), **{by: sent}) as again:
-            first = await again.event()
-            assert first.raw == f"id: {asked['position']}\nevent: resync\ndata: {{}}\n\n".encode(), id
-            assert (await handraise.ask())["position"] == (await again.event()).id == asked["position"] + 1
+        for resume in ({"last_event_id": id}, {"after": quote(id)}):
+            asked = await handraise.ask()
+            async with opened(url, key_in(handraise.admin), **resume) as again:
+                first = await again.event()
+                assert first.raw == f"id: {asked['position']}\nevent: resync\ndata: {{}}\n\n".encode(), resume
+                assert (await handraise.ask())["position"] == (await again.event()).id == asked["position"] + 1
 
 
 async def test_c47_more_than_10_000_positions_behind_means_reading_afresh(handraise: Service, url: str) -> None:
@@ -517,7 +519,11 @@ async def test_a_client_that_does_not_read_reads_afresh_later_and_hinders_nobody
         late = await slow.until(lambda event: event.data.get("unique_id") == "last")
         types = [event.type for event in late]
         assert types.count("resync") == 1
-        before, afresh, after = late[: types.index("resync")], late[types.index("resync")], late[types.index("resync") :]
+        before, afresh, after = (
+            late[: types.index("resync")],
+            late[types.index("resync")],
+            late[types.index("resync") :],
+        )
         assert [event.id for event in before] == list(range(start + 1, start + 1 + len(before)))
         assert [event.id for event in after] == list(range(afresh.id, head + 2))
         assert len(late) < 1500
@@ -554,7 +560,13 @@ async def test_a_stream_ends_when_the_server_stops(database: str, tmp_path: Path
 
 # -- sizes
 
-SIZES = {"7,900": "m" * 7900, "8,000": "m" * 8000, "8,100": "m" * 8100, "2,700 × 漢": "漢" * 2700, "300 KB": "m" * 300_000}
+SIZES = {
+    "7,900": "m" * 7900,
+    "8,000": "m" * 8000,
+    "8,100": "m" * 8100,
+    "2,700 × 漢": "漢" * 2700,
+    "300 KB": "m" * 300_000,
+}
 
 
 async def test_c44_messages_of_every_size_are_announced(handraise: Service, url: str, other_url: str) -> None:

@@ -9,16 +9,14 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
-import pytest
 
 from interfaces.postgres.embedded import EmbeddedPostgres
 from tests.support.processes import ServerProcess
 from tests.support.service import service
-from tests.support.sse import PATIENCE, Stream, opened, served
+from tests.support.sse import PATIENCE, Stream, eventually, opened, served
 
 EVENTS = 600
 SIZES = (10, 10, 10, 5_000, 9_000, 10, 10, 70_000, 10, 300_000)
@@ -36,17 +34,24 @@ async def positions(database: str, after: int = 0) -> list[int]:
         return [row[0] for row in await cursor.fetchall()]
 
 
+@asynccontextmanager
+async def two_servers(database: str, folder: Path) -> AsyncIterator[list[ServerProcess]]:
+    """Two replicas, each a process with a data directory of its own."""
+    master_key = base64.urlsafe_b64encode(os.urandom(32)).decode()
+    servers = [ServerProcess(folder / name / "data", database, secret_key=master_key) for name in ("one", "two")]
+    try:
+        await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
+        yield servers
+    finally:
+        await asyncio.gather(*(asyncio.to_thread(server.stop) for server in servers))
+
+
 async def test_many_writers_on_two_replicas(database: str, tmp_path: Path) -> None:
     """While twelve writers on two servers mix small bodies and large ones, each server's stream shows every position
     of the log exactly once and in order; so does a replay from the beginning."""
-    master_key = base64.urlsafe_b64encode(os.urandom(32)).decode()
-    with (
-        ServerProcess(tmp_path / "one" / "data", database, secret_key=master_key) as one,
-        ServerProcess(tmp_path / "two" / "data", database, secret_key=master_key) as two,
-    ):
+    async with two_servers(database, tmp_path) as (one, two):
 
         async def write(server: ServerProcess, writer: int) -> None:
-            size = SIZES[writer % len(SIZES)]
             async with _client(server.url, server.agent_key) as agent, _client(server.url, server.admin_key) as admin:
                 for number in range(EVENTS // 24):
                     size = SIZES[(writer + number) % len(SIZES)]
@@ -61,9 +66,10 @@ async def test_many_writers_on_two_replicas(database: str, tmp_path: Path) -> No
             await asyncio.gather(live, *writers)
             expected = await positions(database)
             assert len(expected) == EVENTS
-            async with opened(one.url, one.admin_key, after=0) as one_again, opened(
-                two.url, one.admin_key, last_event_id=0
-            ) as two_again:
+            async with (
+                opened(one.url, one.admin_key, after=0) as one_again,
+                opened(two.url, one.admin_key, last_event_id=0) as two_again,
+            ):
                 again = await asyncio.gather(one_again.events(EVENTS), two_again.events(EVENTS))
     everywhere = [*live.result(), *again]
     for events in everywhere:
@@ -85,8 +91,8 @@ async def own_postgres(data_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
 
 
 async def test_a_lost_listener_and_a_restarted_database(tmp_path: Path) -> None:
-    """First the connections that listen are cut off, then Postgres is killed: both replicas' streams go on within
-    15 s of either, and in the end show every position exactly once, in order."""
+    """The connections that listen are cut off, later Postgres is killed: both replicas' streams go on within 15 s of
+    either, and in the end have shown every position exactly once, in order."""
     async with (
         own_postgres(tmp_path / "database") as postgres,
         service(postgres.conninfo, tmp_path / "data") as one,
@@ -98,43 +104,58 @@ async def test_a_lost_listener_and_a_restarted_database(tmp_path: Path) -> None:
         start = await one.app.store.head()
         stopping = asyncio.Event()
 
+        async def ask(agent: httpx.AsyncClient, unique_id: str, size: int = 10) -> int:
+            """A request, asked until the database takes it; its position."""
+            while True:
+                response = await agent.post("/api/requests", json={"message": "m" * size, "unique_id": unique_id})
+                if response.status_code in (200, 201):
+                    return response.json()["position"]
+                assert response.status_code == 503, response.text
+                await asyncio.sleep(0.02)
+
         async def write(agent: httpx.AsyncClient, name: str) -> None:
             number = 0
             while not stopping.is_set():
-                body = {"message": "m" * SIZES[number % len(SIZES)], "unique_id": f"{name}-{number}"}
-                response = await agent.post("/api/requests", json=body)
-                if response.status_code in (200, 201):
-                    number += 1
-                else:
-                    assert response.status_code == 503, response.text
+                await ask(agent, f"{name}-{number}", SIZES[number % len(SIZES)])
+                number += 1
                 await asyncio.sleep(0.02)
 
         async with opened(here, key) as first, opened(there, key) as second:
-            streams = {first: list[int](), second: list[int]()}
+            seen = {first: [start], second: [start]}
 
-            async def follow(stream: Stream, more: int, seconds: float) -> None:
-                events = await stream.events(more, seconds)
-                streams[stream] += [event.id for event in events]
+            async def follow(stream: Stream, to: int) -> None:
+                while seen[stream][-1] < to:
+                    seen[stream].append((await stream.event()).id)
 
-            async def both(more: int, seconds: float = PATIENCE) -> None:
-                await asyncio.gather(*(follow(stream, more, seconds) for stream in streams))
+            async def both(to: int, seconds: float = PATIENCE) -> None:
+                async with asyncio.timeout(seconds):
+                    await asyncio.gather(follow(first, to), follow(second, to))
+
+            async def both_go_on(name: str) -> None:
+                """Both show what is asked from now on, of either replica, within 15 s."""
+                async with asyncio.timeout(15):
+                    to = await asyncio.gather(ask(one.agent, f"{name} one"), ask(two.agent, f"{name} two"))
+                    await both(max(to))
 
             writers = [asyncio.create_task(write(*w)) for w in ((one.agent, "one"), (two.agent, "two"))]
-            await both(10)
+            await both(start + 10)
             assert await _cut_listeners(postgres.conninfo) == 2
-            await both(20, seconds=15)
+            await both_go_on("without listeners")
+            await both(seen[first][-1] + 20)
 
-            assert postgres.pid is not None
-            os.kill(postgres.pid, signal.SIGKILL)
-            await both(1, seconds=15)  # perhaps one from before; from here on certainly not all are
-            await both(20, seconds=15)
+            killed = postgres.pid
+            assert killed is not None
+            os.kill(killed, signal.SIGKILL)
+            await eventually(lambda: postgres.pid != killed, "the loss is noticed")
+            await both_go_on("after the restart")
+            await both(seen[first][-1] + 20)
             assert postgres.restarts == 1
             stopping.set()
             await asyncio.gather(*writers)
 
             expected = await positions(postgres.conninfo, after=start)
-            await asyncio.gather(*(follow(s, len(expected) - len(ids), 15) for s, ids in streams.items()))
-        assert list(streams.values()) == [expected] * 2
+            await both(expected[-1])
+        assert [ids[1:] for ids in seen.values()] == [expected] * 2
         async with opened(here, key, after=start) as again:
             assert [event.id for event in await again.events(len(expected))] == expected
 

@@ -1,0 +1,154 @@
+"""The served OpenAPI document is true: whatever it allows is answered, and answered as it says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+
+from tests.support.postgres import TestServer
+from tests.support.service import Service, service
+
+EXAMPLES = 12
+"""How many generated calls of each operation by each caller, beside those that cover its parameters one by one."""
+
+NOT_CALLED = {"/api/stream"}
+"""Never ends."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """A service in the test server's event loop, and requests of every status to find in it."""
+
+    postgres: TestServer
+    service: Service
+    ids: tuple[str, ...]
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self.postgres.run(work)
+
+    def send(self, client: httpx.AsyncClient, case: schemathesis.Case) -> httpx.Response:
+        """Make the call that a generated case describes."""
+        sent = requests.Request(**case.as_transport_kwargs(base_url="http://handraise.test")).prepare()
+        headers = {name: value for name, value in sent.headers.items() if name.lower() != "authorization"}
+        assert sent.method is not None
+        assert sent.url is not None
+        r = self.run(client.request(sent.method, sent.url, headers=headers, content=sent.body)); print("ST", case.operation.label, r.status_code); return r
+
+
+@pytest.fixture(scope="module")
+def api(postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """The service that all generated calls go to."""
+    stack = AsyncExitStack()
+    database = postgres.run(postgres.create_database(template))
+    made = postgres.run(stack.enter_async_context(service(database, tmp_path_factory.mktemp("service"))))
+    yield Api(postgres, made, postgres.run(populated(made)))
+    postgres.run(stack.aclose())
+
+
+async def populated(made: Service) -> tuple[str, ...]:
+    """Requests of every kind and status; their ids and unique_ids."""
+    form = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    names = []
+    for kind, body in enumerate(
+        ({}, {"options": ["a", "b"]}, {"response_schema": form}, {"request_type": "approval"}, {"secret": True})
+    ):
+        for status in ("open", "answered", "cancelled", "erased"):
+            asked = await made.ask(unique_id=f"{status}-{kind}", **body)
+            path = f"/api/requests/{asked['id']}"
+            if status in ("answered", "erased"):
+                answer = {"data": {"a": 1}} if "response_schema" in body else {"text": "yes" if kind == 3 else "a"}
+                assert (await made.admin.post(f"{path}/respond", json=answer)).status_code == 200
+            if status == "cancelled":
+                await made.agent.post(f"{path}/cancel")
+            if status == "erased":
+                await made.admin.post(f"{path}/erase")
+            names += [asked["id"], asked["unique_id"]]
+    return tuple(names)
+
+
+@pytest.fixture(scope="module")
+def served_schema(api: Api) -> schemathesis.BaseSchema:
+    """The document as it is served, with ids that are there in half of the paths, and short waits."""
+    document = api.run(api.service.nobody.get("/openapi.json")).json()
+    document["paths"] = {path: item for path, item in document["paths"].items() if path not in NOT_CALLED}
+    generation = GenerationConfig(with_security_parameters=False, deterministic=True)
+    config = SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=generation)))
+    schema = schemathesis.openapi.from_dict(document, config=config)
+    numbers = count()
+
+    @schema.hook
+    def map_path_parameters(context: schemathesis.HookContext, path_parameters: Any) -> Any:
+        number = next(numbers)
+        if path_parameters and "id" in path_parameters and "/requests/" in context.operation.path and number % 2:
+            path_parameters["id"] = random.Random(number).choice(api.ids)
+        return path_parameters
+
+    @schema.hook
+    def map_query(context: schemathesis.HookContext, query: Any) -> Any:
+        if context.operation.path.endswith("/wait"):
+            query = {"timeout_seconds": 0} | (query or {})
+            given = query["timeout_seconds"]
+            if isinstance(given, int | float) and 0.05 < given <= 600:
+                query["timeout_seconds"] = 0.01
+        return query
+
+    return schema
+
+
+load_all_checks()
+CHECKED = CHECKS.get_by_names(
+    ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
+)
+MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
+
+
+def check_all(api: Api, schema: schemathesis.BaseSchema, client: httpx.AsyncClient, subtests: pytest.Subtests) -> None:
+    """Call every operation with what the document allows, and with what it does not."""
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert len(operations) > 20
+    for operation in operations:
+        for mode in MODES:
+
+            @settings(
+                max_examples=EXAMPLES,
+                deadline=None,
+                database=None,
+                derandomize=True,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def is_answered_as_documented(case: schemathesis.Case) -> None:
+                case.validate_response(api.send(client, case), checks=CHECKED)
+
+            # A call that takes nothing has nothing that it does not allow.
+            nothing = Unsatisfiable if mode is schemathesis.GenerationMode.NEGATIVE else ()
+            with subtests.test(f"{operation.label}, {mode.value}"), suppress(nothing):
+                is_answered_as_documented()
+
+
+def test_an_agent_is_answered_as_documented(
+    api: Api, served_schema: schemathesis.BaseSchema, subtests: pytest.Subtests
+) -> None:
+    """With an agent's key: never a failure of the server, and only documented statuses, types and bodies."""
+    check_all(api, served_schema, api.service.agent, subtests)
+
+
+def test_an_administrator_is_answered_as_documented(
+    api: Api, served_schema: schemathesis.BaseSchema, subtests: pytest.Subtests
+) -> None:
+    """With an administrator's key: the same."""
+    check_all(api, served_schema, api.service.admin, subtests)

@@ -1,0 +1,275 @@
+"""Deadlines are carried out when they come: once, by whichever replica, also what came due while none ran."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from application.deadlines import Deadlines
+from application.ports import DueStep
+from application.requests import Ask
+from domain.callers import AgentCaller
+from domain.directory import directory_id
+from domain.errors import Unavailable
+from domain.request import Request
+from interfaces.postgres.clock import DATABASE_TIME, DatabaseClock
+from interfaces.postgres.writer import Recorded
+from interfaces.scheduler import Scheduler
+from tests.support.service import Service, service
+
+PATIENCE = 30.0
+AGENT = AgentCaller(directory_id("agent", "default"), key_id=UUID(int=1))
+AN_HOUR_AGO: LiteralString = "clock_timestamp() - interval '1 hour'"
+"""A database clock by which what is asked now was asked an hour ago."""
+
+
+async def until(done: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not await done():
+            await asyncio.sleep(0.02)
+
+
+async def query(conninfo: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        cursor = await connection.execute(sql.encode(), values or None)
+        return await cursor.fetchall() if cursor.description else []
+
+
+@asynccontextmanager
+async def replicas(database: str, tmp_path: Path, *, an_hour_ago: bool = False) -> AsyncIterator[list[Service]]:
+    """Two servers on one database, or a single one that lives an hour ago."""
+    sql = AN_HOUR_AGO if an_hour_ago else DATABASE_TIME
+    async with service(database, tmp_path / "data", clock=DatabaseClock(sql)) as first:
+        if an_hour_ago:
+            yield [first]
+            return
+        async with service(database, tmp_path / "data") as second:
+            yield [first, second]
+
+
+async def expirations(database: str) -> list[tuple[UUID, int]]:
+    """(request, version) of every expiration."""
+    return await query(
+        database,
+        "SELECT originator_id, originator_version FROM handraise_events WHERE topic = %s",
+        Request.Expired.TOPIC,
+    )
+
+
+async def due_steps(database: str) -> int:
+    return (await query(database, "SELECT count(*) FROM due_steps"))[0][0]
+
+
+async def test_a_request_expires_at_its_time(handraise: Service, database: str) -> None:
+    """Not before, and soon after; whoever waits is told, and what is left of it is the fact."""
+    created, _ = await handraise.app.requests.ask(Ask("May I?", expires_in=timedelta(seconds=0.3)), AGENT)
+    request = await handraise.app.requests.wait(created.id, AGENT, PATIENCE)
+    assert request.asked.expires_at is not None
+    assert isinstance(request.closing, Request.Expired)
+    late = request.closing.timestamp - request.asked.expires_at
+    assert timedelta(0) <= late < timedelta(seconds=PATIENCE)
+    assert (request.closing.actor, request.answer, request.version) == ("system", None, 2)
+    assert await due_steps(database) == 0
+
+
+async def test_a_nearer_deadline_wakes_the_scheduler(handraise: Service, database: str) -> None:
+    """It sleeps towards the one in a day; the one in a moment, asked later, comes first."""
+    far, _ = await handraise.app.requests.ask(Ask("May I?", expires_in=timedelta(days=1)), AGENT)
+    near, _ = await handraise.app.requests.ask(Ask("May I?", expires_in=timedelta(seconds=0.3)), AGENT)
+    assert not (await handraise.app.requests.wait(near.id, AGENT, PATIENCE)).is_open
+    assert await expirations(database) == [(near.id, 2)]
+    assert (await handraise.app.requests.get(far.id, AGENT)).is_open
+
+
+async def test_what_came_due_while_no_server_ran_expires_once(database: str, tmp_path: Path) -> None:
+    """Two servers start on what one left behind an hour ago: what was answered in time stays answered."""
+    async with replicas(database, tmp_path, an_hour_ago=True) as (past,):
+        overdue = [await past.ask(expires_in_seconds=300 + number) for number in range(5)]
+        answered = await past.ask(expires_in_seconds=300)
+        await past.admin.post(f"/api/requests/{answered['id']}/respond", json={"text": "yes"})
+        still_open = await past.ask(expires_in_seconds=2 * 3600)
+        assert await expirations(database) == []
+    async with replicas(database, tmp_path) as both:
+        ids = [UUID(request["id"]) for request in overdue]
+        waits = [both[number % 2].app.requests.wait(id, AGENT, PATIENCE) for number, id in enumerate(ids)]
+        for request in await asyncio.gather(*waits):
+            assert isinstance(request.closing, Request.Expired)
+        for one in both:
+            statuses = {
+                (await one.agent.get(f"/api/requests/{request['id']}")).json()["status"]
+                for request in (answered, still_open)
+            }
+            assert statuses == {"Responded", "Requested"}
+        assert sorted(await expirations(database)) == sorted((id, 2) for id in ids)
+        assert await due_steps(database) == 1
+
+
+async def test_a_thousand_due_at_once_expire_exactly_once_each(database: str, tmp_path: Path) -> None:
+    """With two servers at work on them."""
+    async with replicas(database, tmp_path, an_hour_ago=True) as (past,):
+        ask = past.app.requests.ask
+        asked = await asyncio.gather(
+            *(ask(Ask("May I?", expires_in=timedelta(minutes=5)), AGENT) for _ in range(1000))
+        )
+    async with replicas(database, tmp_path) as both:
+
+        async def all_gone() -> bool:
+            return await due_steps(database) == 0
+
+        await until(all_gone)
+        assert sorted(await expirations(database)) == sorted((request.id, 2) for request, _ in asked)
+        for one in both:
+            async with asyncio.timeout(PATIENCE):
+                while one.app.tail.position < await one.app.store.head():
+                    await asyncio.sleep(0.02)
+
+
+async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(database: str, tmp_path: Path) -> None:
+    """Its state is damaged: the others expire, and a sealed answer due in the same moment is shredded."""
+    async with replicas(database, tmp_path, an_hour_ago=True) as (past,):
+        requests = [await past.ask(expires_in_seconds=300 + number) for number in range(4)]
+        sealed = await past.ask(secret=True)
+        await past.admin.post(f"/api/requests/{sealed['id']}/respond", json={"text": "012345"})
+        await query(database, "UPDATE due_steps SET due_at = due_at - interval '1 day' WHERE step = 'shred'")
+        damaged, *others = [UUID(request["id"]) for request in requests]
+        await query(
+            database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged
+        )
+    async with replicas(database, tmp_path):
+
+        async def only_one_left() -> bool:
+            return await query(database, "SELECT request_id, step FROM due_steps") == [(damaged, "expire")]
+
+        await until(only_one_left)
+        assert sorted(await expirations(database)) == sorted((id, 2) for id in others)
+        assert await query(database, "SELECT count(*) FROM sealed_answers") == [(0,)]
+
+
+async def test_a_sealed_answer_that_nobody_collects_is_shredded(database: str, tmp_path: Path) -> None:
+    """Its time is over: the agent is told that it is gone."""
+    async with service(
+        database, tmp_path / "data", clock=DatabaseClock(AN_HOUR_AGO), sealed_answer_seconds=60
+    ) as past:
+        request = await past.ask(secret=True)
+        await past.admin.post(f"/api/requests/{request['id']}/respond", json={"text": "012345"})
+        assert await query(database, "SELECT count(*) FROM sealed_answers") == [(1,)]
+    async with replicas(database, tmp_path) as (one, _):
+
+        async def shredded() -> bool:
+            return await query(database, "SELECT count(*) FROM sealed_answers") == [(0,)]
+
+        await until(shredded)
+        answer = await one.agent.post(f"/api/requests/{request['id']}/collect", json={"receipt": "my receipt"})
+        assert answer.status_code == 410
+        assert await due_steps(database) == 0
+
+
+async def test_an_agent_that_comes_back_after_the_deadline_gets_what_became_of_its_request(
+    handraise: Service,
+) -> None:
+    """The same content with the same deadline, now past, is the same request; other content is a conflict."""
+    deadline = datetime.now(UTC) + timedelta(seconds=0.5)
+    ask = Ask("May I?", unique_id="deploy", expires_at=deadline)
+    created, new = await handraise.app.requests.ask(ask, AGENT)
+    assert new
+    assert not (await handraise.app.requests.wait(created.id, AGENT, PATIENCE)).is_open
+    body = {"message": "May I?", "unique_id": "deploy", "expires_at": deadline.isoformat()}
+    again = await handraise.agent.post("/api/requests", json=body)
+    assert (again.status_code, again.json()["id"], again.json()["status"]) == (200, str(created.id), "Expired")
+    other = await handraise.agent.post("/api/requests", json=body | {"message": "Or this?"})
+    assert (other.status_code, "feedback request already exists" in other.json()["detail"]) == (409, True)
+    fresh = await handraise.agent.post("/api/requests", json=body | {"unique_id": "fresh"})
+    assert [error["path"] for error in fresh.json()["errors"]] == ["expires_at"]
+    assert fresh.status_code == 422
+
+
+# -- the scheduler itself
+
+
+class Steps:
+    """Due steps of which nothing is ever due, and a next time that the test decides; or a failure."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.next: timedelta | None = None
+        self.failure: Exception | None = None
+
+    async def lease(self, limit: int) -> tuple[datetime, Sequence[DueStep]]:
+        self.looks += 1
+        if self.failure is not None:
+            raise self.failure
+        return datetime.now(UTC), []
+
+    async def next_due(self) -> tuple[datetime, datetime | None]:
+        now = datetime.now(UTC)
+        return now, None if self.next is None else now + self.next
+
+    async def shred(self, ids: Sequence[UUID]) -> None:
+        raise AssertionError("nothing is due")
+
+    async def looked(self, times: int) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while self.looks < times:
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def scheduler(steps: Steps, handraise: Service) -> AsyncIterator[Scheduler]:
+    made = Scheduler(Deadlines(steps, handraise.app.requests))
+    await made.start()
+    yield made
+    await made.stop()
+
+
+def recorded(topic: str) -> list[Recorded]:
+    return [Recorded(1, uuid4(), 1, topic)]
+
+
+async def test_it_sleeps_until_the_next_time_or_word_of_a_new_one(handraise: Service) -> None:
+    """No polling: with nothing near it looks once, and again when something is asked, answered or collected."""
+    steps = Steps()
+    async with scheduler(steps, handraise) as made:
+        await steps.looked(1)
+        await asyncio.sleep(0.3)
+        assert steps.looks == 1
+        for count, event in enumerate((Request.Requested, Request.Responded, Request.Collected), start=2):
+            made.notice(recorded(event.TOPIC))
+            await steps.looked(count)
+        made.notice(recorded(Request.AnswerRefused.TOPIC))
+        await asyncio.sleep(0.3)
+        assert steps.looks == 4
+        steps.next = timedelta(seconds=0.2)
+        made.notice(recorded(Request.Requested.TOPIC))
+        await steps.looked(6)
+
+
+@pytest.mark.parametrize("failure", [Unavailable("away"), RuntimeError("broken")])
+async def test_it_outlives_failures(handraise: Service, failure: Exception) -> None:
+    """The database away, or an error that nobody foresaw: it looks again, and again when woken."""
+    steps = Steps()
+    steps.failure = failure
+    async with scheduler(steps, handraise) as made:
+        await steps.looked(1)
+        made.notice(recorded(Request.Requested.TOPIC))
+        await steps.looked(2)
+        steps.failure = None
+        made.notice(recorded(Request.Requested.TOPIC))
+        await steps.looked(3)
+
+
+async def test_it_stops_at_once(handraise: Service) -> None:
+    """In the middle of a long sleep."""
+    steps = Steps()
+    async with asyncio.timeout(PATIENCE):
+        async with scheduler(steps, handraise):
+            await steps.looked(1)
+        await Scheduler(Deadlines(steps, handraise.app.requests)).stop()
+    assert steps.looks == 1
