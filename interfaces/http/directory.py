@@ -42,10 +42,10 @@ def directory_routes(
     async def begin(kind: str, cursor: list[str] | None, min_position: int | None) -> tuple[str, int]:
         """After which id a page begins, and the position that it shows at least: these lists are never behind."""
         await reads.check(min_position)
-        place = place_in(kind, cursor) or [""]
-        if len(place) != 1:
+        place = place_in(kind, cursor)
+        if place is not None and len(place) != 1:
             raise other_list()
-        return place[0], await store.head()
+        return "" if place is None else place[0], await store.head()
 
     def page(kind: str, entries: Sequence[Any], limit: int, items: list[dict[str, Any]], position: int) -> Json:
         last = [entries[limit - 1].readable_id] if len(entries) > limit else None

@@ -28,7 +28,7 @@ class PostgresLog:
             (after, limit),
             binary=True,
         )
-        return self._read(await cursor.fetchall())
+        return self._read(await cursor.fetchall(), whole=False)
 
     async def entries_of(
         self, connection: psycopg.AsyncConnection, aggregate_id: UUID, first: int, last: int
@@ -40,9 +40,10 @@ class PostgresLog:
             (aggregate_id, first, last),
             binary=True,
         )
-        return self._read(await cursor.fetchall())
+        return self._read(await cursor.fetchall(), whole=True)
 
-    def _read(self, rows: list[Any]) -> list[Entry | Unreadable]:
+    def _read(self, rows: list[Any], *, whole: bool) -> list[Entry | Unreadable]:
+        """Unless they are wanted whole, those before one that is not known are given first, and it is met next."""
         entries: list[Entry | Unreadable] = []
         keys: dict[UUID, bytes | None] = {}
         for position, id, version, topic, state, wrapped in rows:
@@ -51,6 +52,8 @@ class PostgresLog:
                     keys[id] = None if wrapped is None else self._master_key.unwrap(wrapped, id.bytes)
                 event = self._mapper.open(StoredEvent(id, version, topic, state), keys[id])
             except (TopicError, NewerVersion) as error:
+                if entries and not whole:
+                    return entries
                 raise UnknownEvent(
                     f"the event at position {position} ({topic}) is not known to this server: "
                     "a newer one wrote it, upgrade this one"

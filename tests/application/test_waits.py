@@ -149,8 +149,10 @@ class World:
     async def waiting(self, count: int) -> None:
         """Returns once so many wait and have looked."""
         async with asyncio.timeout(PATIENCE):
-            while len(self.waits) < count or self.log.looks < count:
+            while True:
                 await asyncio.sleep(0)
+                if len(self.waits) >= count and self.log.looks >= count:
+                    break
         for _ in range(5):
             await asyncio.sleep(0)
 

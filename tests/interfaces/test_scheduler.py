@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
 from application.deadlines import Deadlines
-from application.ports import DueStep
-from application.requests import Ask
+from application.ports import Directory, DueStep, EventStore, Schemas, VersionConflict
+from application.requests import Ask, Limits, Requests
 from domain.callers import AgentCaller
 from domain.directory import directory_id
 from domain.errors import Unavailable
@@ -33,7 +33,9 @@ AN_HOUR_AGO: LiteralString = "clock_timestamp() - interval '1 hour'"
 
 async def until(done: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not await done():
+        while True:
+            if await done():
+                return
             await asyncio.sleep(0.02)
 
 
@@ -116,9 +118,7 @@ async def test_a_thousand_due_at_once_expire_exactly_once_each(database: str, tm
     """With two servers at work on them."""
     async with replicas(database, tmp_path, an_hour_ago=True) as (past,):
         ask = past.app.requests.ask
-        asked = await asyncio.gather(
-            *(ask(Ask("May I?", expires_in=timedelta(minutes=5)), AGENT) for _ in range(1000))
-        )
+        asked = await asyncio.gather(*(ask(Ask("May I?", expires_in=timedelta(minutes=5)), AGENT) for _ in range(1000)))
     async with replicas(database, tmp_path) as both:
 
         async def all_gone() -> bool:
@@ -126,10 +126,11 @@ async def test_a_thousand_due_at_once_expire_exactly_once_each(database: str, tm
 
         await until(all_gone)
         assert sorted(await expirations(database)) == sorted((request.id, 2) for request, _ in asked)
-        for one in both:
-            async with asyncio.timeout(PATIENCE):
-                while one.app.tail.position < await one.app.store.head():
-                    await asyncio.sleep(0.02)
+
+        async def both_have_seen_it() -> bool:
+            return {one.app.tail.position for one in both} == {await both[0].app.store.head()}
+
+        await until(both_have_seen_it)
 
 
 async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(database: str, tmp_path: Path) -> None:
@@ -140,9 +141,7 @@ async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(data
         await past.admin.post(f"/api/requests/{sealed['id']}/respond", json={"text": "012345"})
         await query(database, "UPDATE due_steps SET due_at = due_at - interval '1 day' WHERE step = 'shred'")
         damaged, *others = [UUID(request["id"]) for request in requests]
-        await query(
-            database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged
-        )
+        await query(database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged)
     async with replicas(database, tmp_path):
 
         async def only_one_left() -> bool:
@@ -155,9 +154,7 @@ async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(data
 
 async def test_a_sealed_answer_that_nobody_collects_is_shredded(database: str, tmp_path: Path) -> None:
     """Its time is over: the agent is told that it is gone."""
-    async with service(
-        database, tmp_path / "data", clock=DatabaseClock(AN_HOUR_AGO), sealed_answer_seconds=60
-    ) as past:
+    async with service(database, tmp_path / "data", clock=DatabaseClock(AN_HOUR_AGO), sealed_answer_seconds=60) as past:
         request = await past.ask(secret=True)
         await past.admin.post(f"/api/requests/{request['id']}/respond", json={"text": "012345"})
         assert await query(database, "SELECT count(*) FROM sealed_answers") == [(1,)]
@@ -191,6 +188,50 @@ async def test_an_agent_that_comes_back_after_the_deadline_gets_what_became_of_i
     assert fresh.status_code == 422
 
 
+class Meddling:
+    """The real store, and somebody who is faster than the first save."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self.refusals = 0
+
+    async def request(self, id: UUID) -> Request | None:
+        return await self._store.request(id)
+
+    async def save(self, request: Request) -> int:
+        if self.refusals == 0:
+            other = await self._store.request(request.id)
+            assert other is not None
+            other.trigger_event(
+                Request.AnswerRefused, timestamp=other.asked.timestamp, actor="system", via="web", why="not eligible"
+            )
+            await self._store.save(other)
+        try:
+            return await self._store.save(request)
+        except VersionConflict:
+            self.refusals += 1
+            raise
+
+
+async def test_losing_a_race_to_something_that_closes_nothing_is_no_reprieve(handraise: Service) -> None:
+    """Somebody was refused an answer in the same moment: the request expires all the same, and now."""
+    asked = await handraise.ask(expires_in_seconds=3600)
+    store = Meddling(handraise.app.store)
+    requests = Requests(
+        cast(EventStore, store),
+        cast(Directory, None),
+        cast(Schemas, None),
+        handraise.app.waits,
+        DatabaseClock(),
+        limits=Limits(),
+        keep_sealed_for=timedelta(hours=1),
+    )
+    await requests.expire_all([UUID(asked["id"])], datetime.now(UTC) + timedelta(hours=2))
+    history = await handraise.app.store.history(UUID(asked["id"]))
+    assert [type(event).__name__ for _, event in history] == ["Requested", "AnswerRefused", "Expired"]
+    assert store.refusals == 1
+
+
 # -- the scheduler itself
 
 
@@ -216,17 +257,22 @@ class Steps:
         raise AssertionError("nothing is due")
 
     async def looked(self, times: int) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while self.looks < times:
-                await asyncio.sleep(0.01)
+        """Returns once it was asked so many times."""
+
+        async def so_often() -> bool:
+            return self.looks >= times
+
+        await until(so_often)
 
 
 @asynccontextmanager
 async def scheduler(steps: Steps, handraise: Service) -> AsyncIterator[Scheduler]:
     made = Scheduler(Deadlines(steps, handraise.app.requests))
     await made.start()
-    yield made
-    await made.stop()
+    try:
+        yield made
+    finally:
+        await made.stop()
 
 
 def recorded(topic: str) -> list[Recorded]:

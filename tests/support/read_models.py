@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import ClassVar
+from datetime import datetime
+from typing import Any, ClassVar
 from uuid import UUID
 
+import httpx
 import psycopg
 from psycopg import sql
 
+from domain.answers import Question
+from domain.assignment import fall_back
+from domain.callers import AgentCaller, PersonCaller
+from domain.request import Request
 from interfaces.app import READ_MODELS
 from interfaces.credentials import master_key
+from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.log import PostgresLog
 from interfaces.postgres.migrate import prepare_read_models
 from interfaces.postgres.pool import new_pool
@@ -154,3 +161,69 @@ class WatchedLog:
         self, connection: psycopg.AsyncConnection, aggregate_id: UUID, first: int, last: int
     ) -> list[Entry | Unreadable]:
         return await self._log.entries_of(connection, aggregate_id, first, last)
+
+
+# -- histories
+
+
+class StoppedClock(DatabaseClock):
+    """A clock that stands still at `at`, here and in the database, until it is moved."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__(f"'{at.isoformat()}'::timestamptz")  # pyright: ignore[reportArgumentType]
+        self.at = at
+
+    def now(self) -> datetime:
+        return self.at
+
+
+async def callers_of(handraise: Service) -> tuple[AgentCaller, PersonCaller]:
+    """The default agent and the administrator, as the domain knows them."""
+    agent, admin = await asyncio.gather(
+        *(
+            handraise.app.directory.authenticate(client.headers["Authorization"].removeprefix("Bearer "))
+            for client in (handraise.agent, handraise.admin)
+        )
+    )
+    assert isinstance(agent, AgentCaller)
+    assert isinstance(admin, PersonCaller)
+    return agent, admin
+
+
+def a_request(by: AgentCaller, now: datetime, unique_id: str, message: str = "May I?", **more: Any) -> Request:
+    """A request that is not saved yet; `handraise.app.store.save` takes many at once."""
+    return Request.ask(
+        by=by,
+        now=now,
+        unique_id=unique_id,
+        question=Question("clarification"),
+        sealed=False,
+        message=message,
+        decision=fall_back(None),
+        priority=50,
+        **more,
+    )
+
+
+async def walk(
+    client: httpx.AsyncClient,
+    path: str,
+    limit: int,
+    between: Callable[[], Awaitable[object]] | None = None,
+    **query: Any,
+) -> list[dict[str, Any]]:
+    """All items of a list, page by page along the cursors. `between` is done after every page."""
+    items: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        given = query | {"limit": limit} | ({} if cursor is None else {"cursor": cursor})
+        response = await client.get(path, params=given)
+        assert response.status_code == 200, response.text
+        page = response.json()
+        assert 0 < len(page["items"]) <= limit or cursor is None
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return items
+        if between is not None:
+            await between()

@@ -156,7 +156,7 @@ async def test_tampering_is_found_at_its_first_place(
     log: psycopg.AsyncConnection, tampering: str, position: int, what: str
 ) -> None:
     """Changed, deleted, swapped, renamed, added: the verdict names the place, and how far all was well."""
-    good = (await (await log.execute("SELECT hash FROM event_chain WHERE position = %s", (position - 1,))).fetchone())
+    good = await (await log.execute("SELECT hash FROM event_chain WHERE position = %s", (position - 1,))).fetchone()
     assert good is not None
     await log.execute(tampering.encode())
     found = Verdict(position - 1, Head(position - 1, good[0]), f"position {position}: {what}", position)
@@ -173,9 +173,7 @@ async def test_a_cut_tail_is_found_with_a_known_head_only(log: psycopg.AsyncConn
     await log.execute(CUT.encode())
     assert (await verify(log)).fault is None
     verdict = await verify(log, known_head=head)
-    assert verdict == Verdict(
-        7, await read_head(log), "position 8: the tail is cut: the given head was at 10", 8
-    )
+    assert verdict == Verdict(7, await read_head(log), "position 8: the tail is cut: the given head was at 10", 8)
     earlier = await read_head(log)
     assert await verify(log, known_head=earlier) == Verdict(7, earlier)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +75,8 @@ async def rows(conninfo: str, *tables: str) -> list[bytes]:
     found: list[bytes] = []
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         cursor = await connection.execute(
-            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^pg_' AND schemaname <> 'information_schema'"
+            "SELECT schemaname, tablename FROM pg_tables"
+            " WHERE schemaname !~ '^pg_' AND schemaname <> 'information_schema'"
         )
         for schema, table in await cursor.fetchall():
             if tables and table not in tables:
@@ -106,7 +107,7 @@ async def post(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, A
 
 
 @pytest.fixture
-async def written(handraise: Service) -> AsyncIterator[list[UUID]]:
+async def written(handraise: Service) -> list[UUID]:
     """Three closed requests whose every content field was written with a marked text."""
     await handraise.app.directory.add_user(
         by=None, name=mark("user"), email=mark("mail"), role=Role.MEMBER, id="marked"
@@ -118,7 +119,7 @@ async def written(handraise: Service) -> AsyncIterator[list[UUID]]:
     await post(handraise.agent, f"/api/requests/{choice['id']}/cancel", reason=mark("reason"))
     free = await handraise.ask(message="May I?")
     await post(handraise.admin, f"/api/requests/{free['id']}/respond", text=mark("text"))
-    yield [UUID(request["id"]) for request in (form, choice, free)]
+    return [UUID(request["id"]) for request in (form, choice, free)]
 
 
 async def content_of(handraise: Service, id: UUID) -> dict[str, Any]:
@@ -247,7 +248,7 @@ async def test_another_master_key_is_refused_before_anything_is_served(
 ) -> None:
     """A server with the wrong key does not start, says why, and leaves the right one working."""
     before = await handraise.app.store.head()
-    with pytest.raises(WrongMasterKey, match="set HANDRAISE_SECRET_KEY, or put back the file secret.key"):
+    with pytest.raises(WrongMasterKey, match=r"set HANDRAISE_SECRET_KEY, or put back the file secret\.key"):
         async with service(database, tmp_path / "elsewhere"):
             pass
     assert await handraise.app.store.head() == before

@@ -100,7 +100,7 @@ async def test_c48_nothing_is_held_back(database: str, tmp_path: Path) -> None:
 
 
 async def test_c48_silence_does_not_end_it(database: str, tmp_path: Path) -> None:
-    """Heartbeats, a quarter as far apart as nginx waits for bytes, keep a quiet stream alive for as long as it likes."""
+    """Heartbeats four times as often as nginx insists on bytes keep a quiet stream alive, well past that time."""
     async with (
         behind_nginx(database, tmp_path, "proxy_read_timeout 2s;", stream_heartbeat_seconds=0.5) as (
             handraise,

@@ -1,0 +1,377 @@
+"""The list of requests and the inbox: every filter and sort, pages that miss and repeat nothing, words found."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from domain.callers import Role
+from interfaces.http.reading import encode_cursor
+from tests.support.read_models import StoppedClock, dump, settled, walk
+from tests.support.service import Service, service
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SORTS = ("priority", "-priority", "created_at", "-created_at", "agent", "-agent", "expires_at", "-expires_at")
+
+Item = dict[str, Any]
+
+
+class Listed:
+    """A service with requests of all kinds, in three instants: many are equal in what lists are sorted by."""
+
+    def __init__(self, handraise: Service, clock: StoppedClock) -> None:
+        self.handraise = handraise
+        self.clock = clock
+        self.items: list[Item] = []
+        """What the list should show of them, as the requests themselves say."""
+
+    async def fill(self) -> None:
+        handraise = self.handraise
+        self.alice, self.bob = await handraise.person("alice"), await handraise.person("bob")
+        zed = await handraise.another_agent("zed")
+        ids: list[str] = []
+        for number in range(18):
+            self.clock.at = START + timedelta(hours=number // 6)
+            body: dict[str, Any] = {
+                "unique_id": f"job-{number}",
+                "message": f"Question {number}, {'odd' if number % 2 else 'even'}?",
+            }
+            body |= {"priority": (10, 50, 90)[number % 3]} if number % 4 else {}
+            body |= {"request_type": "approval"} if number % 5 == 0 else {}
+            body |= {"run_id": f"run-{number % 2}", "run_step_id": f"step-{number}"} if number % 3 else {}
+            body |= {"run_user": ("alice", "bob")[number % 2]} if number % 4 == 1 else {}
+            body |= {"expires_at": f"2026-03-0{2 + number % 2}T00:00:00Z"} if number % 3 == 1 else {}
+            body |= {"secret": True} if number == 7 else {}
+            agent = zed if number % 6 == 5 else handraise.agent
+            response = await agent.post("/api/requests", json=body)
+            assert response.status_code == 201, response.text
+            ids.append(response.json()["id"])
+        for number, path, answer in (
+            (0, "respond", {"text": "yes"}),
+            (1, "respond", {"text": "the answer"}),
+            (2, "cancel", {"reason": "why not"}),
+            (5, "respond", {"text": "no"}),
+            (9, "reassign", {"to": "alice"}),
+            (13, "reassign", {"to": "bob"}),
+        ):
+            response = await handraise.admin.post(f"/api/requests/{ids[number]}/{path}", json=answer)
+            assert response.status_code == 200, response.text
+        self.clock.at = datetime(2026, 3, 2, tzinfo=UTC)  # for those that expire then
+        assert (await handraise.admin.post(f"/api/requests/{ids[4]}/cancel")).status_code == 409
+        await settled(handraise)
+        self.items = [_as_item((await handraise.admin.get(f"/api/requests/{id}")).json()) for id in ids]
+
+    async def found(self, **query: Any) -> list[Item]:
+        page = await self.handraise.admin.get("/api/requests", params={"limit": 200} | query)
+        assert page.status_code == 200, page.text
+        return page.json()["items"]
+
+    def expected(self, which: Callable[[Item], object] = lambda item: True, sort: str = "-created_at") -> list[Item]:
+        items = sorted(filter(which, self.items), key=_sort_key(sort.removeprefix("-")))
+        return items[::-1] if sort.startswith("-") else items
+
+
+def _as_item(request: Item) -> Item:
+    """A request as a list shows it."""
+    same = (
+        "id", "unique_id", "status", "request_type", "agent", "run_id", "run_step_id", "run_user", "secret", "priority",
+        "assigned_to", "list", "claimed", "created_at", "expires_at", "closed_at", "erased", "position",
+    )  # fmt: skip
+    response = request["response"]
+    own = {"summary": request["message"], "outcome": None if response is None else response["outcome"]}
+    return {name: request[name] for name in same} | own
+
+
+def _sort_key(column: str) -> Callable[[Item], Any]:
+    """Ties are in the order of age, then of ids; without a deadline is after every deadline."""
+    keys: dict[str, Callable[[Item], Any]] = {
+        "priority": lambda item: (item["priority"], item["created_at"], item["id"]),
+        "created_at": lambda item: (item["created_at"], item["id"]),
+        "agent": lambda item: (item["agent"], item["created_at"], item["id"]),
+        "expires_at": lambda item: (item["expires_at"] or "9", item["id"]),
+    }
+    return keys[column]
+
+
+@pytest.fixture
+async def listed(database: str, tmp_path: Path) -> AsyncIterator[Listed]:
+    """A service with a history."""
+    clock = StoppedClock(START)
+    async with service(database, tmp_path / "data", clock=clock) as handraise:
+        made = Listed(handraise, clock)
+        await made.fill()
+        yield made
+
+
+# -- filters and sorts
+
+
+async def test_every_sort_in_both_directions(listed: Listed) -> None:
+    """Ties are broken the same way each time, those without a deadline come after all others, and all pages agree."""
+    for sort in SORTS:
+        expected = listed.expected(sort=sort)
+        assert await listed.found(sort=sort) == expected, sort
+        for limit in (2, 5, 18):
+            assert await walk(listed.handraise.admin, "/api/requests", limit, sort=sort) == expected, (sort, limit)
+    assert await listed.found() == listed.expected(sort="-created_at")
+
+
+FILTERS: list[tuple[dict[str, Any], Callable[[Item], object]]] = [
+    ({"status": "Requested"}, lambda item: item["status"] == "Requested"),
+    ({"status": ["Responded", "Expired"]}, lambda item: item["status"] in ("Responded", "Expired")),
+    ({"status": ["Requested", "Responded", "Cancelled", "Expired"]}, lambda item: True),
+    ({"request_type": "approval"}, lambda item: item["request_type"] == "approval"),
+    ({"request_type": "Approval"}, lambda item: item["request_type"] == "approval"),
+    ({"request_type": ["approval", "clarification"]}, lambda item: True),
+    ({"request_type": "review"}, lambda item: False),
+    ({"agent": "zed"}, lambda item: item["agent"] == "zed"),
+    ({"agent": "default"}, lambda item: item["agent"] == "default"),
+    ({"assigned_to": "alice"}, lambda item: item["assigned_to"] == "alice"),
+    ({"assigned_to": "admin"}, lambda item: False),
+    ({"assigned_to": "nobody"}, lambda item: item["assigned_to"] is None),
+    ({"run_id": "run-1"}, lambda item: item["run_id"] == "run-1"),
+    ({"run_id": "run-"}, lambda item: False),
+    ({"priority_min": 50}, lambda item: item["priority"] >= 50),
+    ({"priority_max": 50}, lambda item: item["priority"] <= 50),
+    ({"priority_min": 11, "priority_max": 89}, lambda item: 11 <= item["priority"] <= 89),
+    ({"priority_min": 60, "priority_max": 40}, lambda item: False),
+    ({"created_from": "2026-03-01T13:00:00Z"}, lambda item: item["created_at"] >= "2026-03-01T13"),
+    ({"created_to": "2026-03-01T13:00:00Z"}, lambda item: item["created_at"] < "2026-03-01T13"),
+    ({"created_from": "2026-03-01T14:00:00+01:00", "created_to": "2026-03-01T13:00:00.001Z"},
+     lambda item: "T13" in item["created_at"]),
+    ({"q": "odd"}, lambda item: int(item["unique_id"][4:]) % 2),
+    ({"status": "Requested", "agent": "default", "priority_max": 50, "q": "even -8", "assigned_to": "nobody"},
+     lambda item: item["status"] == "Requested" and item["agent"] == "default" and item["priority"] <= 50
+     and int(item["unique_id"][4:]) % 2 == 0 and item["unique_id"] != "job-8" and item["assigned_to"] is None),
+]  # fmt: skip
+
+
+async def test_every_filter(listed: Listed) -> None:
+    """Each narrows the list to what it says, alone and with others, whatever the sort, on every page."""
+    for query, which in FILTERS:
+        assert await listed.found(**query) == listed.expected(which), query
+        sort = "priority"
+        assert await walk(listed.handraise.admin, "/api/requests", 3, sort=sort, **query) == listed.expected(
+            which, sort
+        )
+
+
+# -- pages
+
+
+async def test_pages_miss_and_repeat_nothing_while_things_change(listed: Listed) -> None:
+    """What was there from first to last page is on exactly one of them, though others come and go between pages."""
+    for sort in SORTS:
+        before = listed.expected(lambda item: item["status"] == "Requested", sort)
+        leaving = [item for item in before if item["expires_at"] is None][::3]
+        come: set[str] = set()
+
+        async def change(leaving: list[Item] = leaving, come: set[str] = come) -> None:
+            come.add((await listed.handraise.ask(priority=50))["id"])
+            if leaving:
+                gone = listed.items.index(leaving.pop())
+                path = f"/api/requests/{listed.items[gone]['id']}/cancel"
+                assert (await listed.handraise.admin.post(path)).status_code == 200
+                listed.items[gone] = listed.items[gone] | {"status": "Cancelled"}
+            await settled(listed.handraise)
+
+        pages = await walk(listed.handraise.admin, "/api/requests", 4, change, sort=sort, status="Requested")
+        ids = [item["id"] for item in pages]
+        assert len(ids) == len(set(ids))
+        stayed = [item["id"] for item in listed.expected(lambda item: item["status"] == "Requested", sort)]
+        assert [id for id in ids if id in stayed] == stayed
+        assert set(ids) <= {item["id"] for item in before} | come
+
+
+async def test_a_cursor_of_another_list_is_refused(listed: Listed) -> None:
+    """A place in one list means nothing in another, nor in the same one sorted otherwise: 400, not some page."""
+    admin = listed.handraise.admin
+    lists = [f"/api/requests?sort={sort}" for sort in SORTS]
+    lists += ["/api/inbox?scope=all", "/api/audit?", "/api/users?", "/api/agents?", "/api/keys?"]
+    cursors = {path: (await admin.get(f"{path}&limit=1")).json()["next_cursor"] for path in lists}
+    assert all(cursors.values())
+    for path in lists:
+        for origin, cursor in cursors.items():
+            response = await admin.get(f"{path}&cursor={cursor}")
+            assert response.status_code == (200 if path == origin else 400), (path, origin)
+            assert path == origin or response.json()["detail"].startswith("the cursor does not belong to this list")
+
+
+async def test_a_cursor_that_was_tampered_with_is_refused(listed: Listed) -> None:
+    """Nonsense is 422; what looks like a place but is none is 400. Neither is ever an error of the server's."""
+    for nonsense in ("", "x", "é", "AAAA", "e30", "W10", "WzFd", "WyJcdWQ4MDAiXQ", "W" * 3000):
+        for path in ("/api/requests", "/api/inbox", "/api/audit", "/api/users", "/api/agents", "/api/keys"):
+            response = await listed.handraise.admin.get(path, params={"cursor": nonsense})
+            assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "cursor"), (path, nonsense)
+    for of, place in (
+        ("requests by -created_at", []),
+        ("requests by -created_at", ["2026-03-01"]),
+        ("requests by -created_at", ["yesterday morning", "x"]),
+        ("requests by -created_at", ["2026-03-01", "2026-03-01", "1"]),
+        ("inbox", ["1" * 99, "2026-03-01", "00000000-0000-0000-0000-000000000000"]),
+        ("audit", []),
+        ("audit", ["-1"]),
+        ("audit", ["1" * 19]),
+        ("users", []),
+        ("users", ["a", "b"]),
+    ):
+        path = f"/api/{of.split()[0]}"
+        response = await listed.handraise.admin.get(path, params={"cursor": encode_cursor(of, place)})
+        assert response.status_code == 400, (of, place)
+
+
+# -- words
+
+
+async def test_words_are_found_wherever_they_stand(handraise: Service) -> None:
+    """By unique_id, whole or a word of it, message and context; any case, phrases, exclusions and alternatives."""
+    asked = {
+        name: await handraise.ask(unique_id=name, message=message, context=context)
+        for name, message, context in (
+            ("deploy-2041", "Deploy the build to Production?", "Ran *all* tests: green."),
+            ("deploy-2042", "Deploy the other build?", None),
+            ("mail.o,k#1", "Write to <customer name> at anna@example.org?", "See <https://example.com/a?b=1>."),
+            ("größe", "Ist die Größe 42 richtig? 価格 確認", "x < y and z > 1"),
+            ("a<b", "Nothing to hide> here", None),
+        )
+    }
+    await settled(handraise)
+
+    async def found(q: str) -> set[str]:
+        page = await handraise.admin.get("/api/requests", params={"q": q})
+        assert page.status_code == 200, page.text
+        return {item["unique_id"] for item in page.json()["items"]}
+
+    for name in asked:
+        assert name in await found(name)
+    for q, names in {
+        "2041": {"deploy-2041"},
+        "deploy": {"deploy-2041", "deploy-2042"},
+        "DEPLOY build": {"deploy-2041", "deploy-2042"},
+        '"the build"': {"deploy-2041"},
+        "deploy -other": {"deploy-2041"},
+        "green or customer": {"deploy-2041", "mail.o,k#1"},
+        "tests": {"deploy-2041"},
+        "customer": {"mail.o,k#1"},
+        "<customer name>": {"mail.o,k#1"},
+        "anna@example.org": {"mail.o,k#1"},
+        "example.com": {"mail.o,k#1"},
+        "GRÖSSE": set(),
+        "GRÖßE": {"größe"},
+        "確認": {"größe"},
+        "hide": {"a<b"},
+        "nowhere": set(),
+        "build customer": set(),
+    }.items():
+        assert await found(q) == names, q
+
+
+async def test_an_answer_is_never_found(handraise: Service) -> None:
+    """Lists show and search what was asked, not what was answered, refused or noted."""
+    asked = await handraise.ask(message="Which word?")
+    await handraise.person("alice")
+    await handraise.admin.post(f"/api/requests/{asked['id']}/reassign", json={"to": "alice", "note": "xyzzy"})
+    await handraise.admin.post(f"/api/requests/{asked['id']}/respond", json={"text": "xyzzy"})
+    await settled(handraise)
+    assert (await handraise.admin.get("/api/requests?q=xyzzy")).json()["items"] == []
+    assert "xyzzy" not in (await handraise.admin.get("/api/requests")).text
+
+
+async def test_what_was_erased_is_not_found(handraise: Service, database: str) -> None:
+    """Neither by message, context nor unique_id; the row stays, with the facts and without a word of the content."""
+    asked = await handraise.ask(unique_id="visible-id", message="Hidden message", context="Hidden context")
+    await handraise.admin.post(f"/api/requests/{asked['id']}/cancel")
+    erased = (await handraise.admin.post(f"/api/requests/{asked['id']}/erase")).json()
+    await settled(handraise)
+    for q in ("hidden", "message", "context", "visible-id", "visible"):
+        assert (await handraise.admin.get("/api/requests", params={"q": q})).json()["items"] == []
+    (item,) = (await handraise.admin.get("/api/requests")).json()["items"]
+    assert item == _as_item(erased)
+    assert (item["erased"], item["summary"], item["unique_id"]) == (True, None, "visible-id")
+    assert "hidden" not in str(await dump(database)).lower()
+
+
+async def test_a_long_message_is_summed_up(handraise: Service) -> None:
+    """The list shows its first 280 characters and finds words of its first 100,000, however long it is."""
+    for length in (280, 281):
+        asked = await handraise.ask(message="ü" * length)
+        page = await handraise.admin.get("/api/requests", params={"min_position": asked["position"]})
+        assert page.json()["items"][0]["summary"] == "ü" * 280 + ("…" if length > 280 else "")
+    words = [f"w{number}" for number in range(60_000)]
+    long = await handraise.ask(unique_id="long", message=" ".join(words), context="after all")
+    await handraise.ask(unique_id="one-word", message="x" * 300_000)
+    await settled(handraise)
+
+    async def found(q: str) -> list[str]:
+        return [item["id"] for item in (await handraise.admin.get("/api/requests", params={"q": q})).json()["items"]]
+
+    assert await found("w0 w9999") == await found("long") == [long["id"]]
+    assert await found("w59999") == []
+
+
+NONSENSE = (
+    '"', "'", "-", "--", "or", "OR or", "-or", '"unclosed', '""', '-""', "a & b | !c", "a:*", ":*", "<->", "a <2> b",
+    "\\", "\\'", "(((", ")", "'; DROP TABLE request_list; --", "%", "_", "*", "$$", "%s", "{}", "\t\n", " ", "\u00a0",
+    "🙂", "a\u0301", "\u202e", "\ufeff", "é" * 500, "<", "<<a>>", "http://[", "a@b@c", "1e400", "-1.5", "/a/b/c",
+    "&amp;", "\udcff",
+)  # fmt: skip
+
+
+async def test_no_search_fails(handraise: Service) -> None:
+    """Whatever is typed is a search: with a result or none, in the list, the audit trail and its export."""
+    await handraise.ask(message="a b c or 'quoted' \"text\"")
+    for q in NONSENSE:
+        quoted = quote(q, errors="surrogateescape")
+        for path in ("/api/requests", "/api/audit", "/api/audit/export"):
+            assert (await handraise.admin.get(f"{path}?q={quoted}")).status_code == 200, (path, q)
+
+
+# -- inbox
+
+
+async def test_inbox_scopes_and_order(listed: Listed) -> None:
+    """Open requests that the caller may answer, most urgent first, then oldest, on every page."""
+    auditor = await listed.handraise.person("auditor", Role.AUDITOR)
+    for client, scope, which in (
+        (listed.handraise.admin, "all", lambda item: True),
+        (listed.handraise.admin, "shared", lambda item: item["assigned_to"] is None),
+        (listed.handraise.admin, "mine", lambda item: False),
+        (listed.alice, "mine", lambda item: item["assigned_to"] == "alice"),
+        (listed.alice, "all", lambda item: item["assigned_to"] == "alice"),
+        (listed.alice, "shared", lambda item: False),
+        (listed.bob, "mine", lambda item: item["assigned_to"] == "bob"),
+        *((auditor, scope, lambda item: False) for scope in ("mine", "shared", "all")),
+    ):
+        expected = listed.expected(lambda item, which=which: item["status"] == "Requested" and which(item), "priority")
+        assert await walk(client, "/api/inbox", 200, scope=scope) == expected
+        assert await walk(client, "/api/inbox", 2, scope=scope) == expected
+    assert (await listed.alice.get("/api/inbox")).json()["items"] == await walk(
+        listed.alice, "/api/inbox", 9, scope="mine"
+    )
+
+
+async def test_a_request_moves_from_inbox_to_inbox(handraise: Service) -> None:
+    """Reassigning moves it, answering takes it out; the list still shows it to everybody who had a part in it."""
+    alice, bob = await handraise.person("alice"), await handraise.person("bob")
+    asked = await handraise.ask(run_user="alice")
+
+    async def seen(client: httpx.AsyncClient, path: str, position: int) -> list[str]:
+        page = await client.get(path, params={"min_position": position})
+        return [item["id"] for item in page.json()["items"]]
+
+    async def inboxes(position: int) -> list[bool]:
+        return [bool(await seen(client, "/api/inbox", position)) for client in (alice, bob)]
+
+    assert await inboxes(asked["position"]) == [True, False]
+    moved = (await handraise.admin.post(f"/api/requests/{asked['id']}/reassign", json={"to": "bob"})).json()
+    assert await inboxes(moved["position"]) == [False, True]
+    done = (await bob.post(f"/api/requests/{asked['id']}/respond", json={"text": "yes"})).json()
+    assert await inboxes(done["position"]) == [False, False]
+    for client in (alice, bob, handraise.admin, handraise.agent):
+        assert await seen(client, "/api/requests", done["position"]) == [asked["id"]]
