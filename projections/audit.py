@@ -133,9 +133,9 @@ _ERASE = b"UPDATE audit SET content = NULL, search = NULL WHERE aggregate_id = A
 
 @dataclass(frozen=True, slots=True)
 class AuditFilters:
-    """What the trail is narrowed to; None leaves it open. `actor` as events hold it, agents and requests by UUID."""
+    """What the trail is narrowed to; None leaves it open. Actors as events hold them, agents and requests by UUID."""
 
-    actor: str | None = None
+    actor: Sequence[str] | None = None
     type: Sequence[str] | None = None
     request_id: UUID | None = None
     agent: UUID | None = None
@@ -174,7 +174,7 @@ def conditions(filters: AuditFilters, *, before: int | None = None) -> tuple[sql
     where: list[sql.Composable] = []
     values: list[Any] = []
     for condition, value in (
-        (sql.SQL("a.actor = %s"), filters.actor),
+        (sql.SQL("a.actor = ANY(%s)"), None if filters.actor is None else list(filters.actor)),
         (sql.SQL("a.type = ANY(%s)"), None if filters.type is None else list(filters.type)),
         (sql.SQL("a.aggregate_id = %s"), filters.request_id),
         (sql.SQL("a.agent_id = %s"), filters.agent),

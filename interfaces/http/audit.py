@@ -140,7 +140,7 @@ def _check_auditor(by: Caller) -> None:
 
 async def _filters(directory: Directory, narrowed: Narrowing) -> AuditFilters:
     return AuditFilters(
-        actor=None if narrowed.actor is None else await _actor(directory, narrowed.actor),
+        actor=None if narrowed.actor is None else await _actors(directory, narrowed.actor),
         type=narrowed.type,
         request_id=narrowed.request_id,
         agent=None if narrowed.agent is None else await _agent(directory, narrowed.agent),
@@ -150,16 +150,18 @@ async def _filters(directory: Directory, narrowed: Narrowing) -> AuditFilters:
     )
 
 
-async def _actor(directory: Directory, readable_id: str) -> str:
-    if readable_id == SYSTEM:
-        return SYSTEM
+async def _actors(directory: Directory, readable_id: str) -> list[str]:
+    """Everybody of that name: a person and an agent may share one."""
+    actors = [SYSTEM] if readable_id == SYSTEM else []
     user = await directory.user_id(readable_id, active=False)
     if user is not None:
-        return person_actor(user)
+        actors.append(person_actor(user))
     agent = await directory.agent_id(readable_id)
     if agent is not None:
-        return agent_actor(agent)
-    raise Invalid([FieldError("actor", f"there is no user or agent {readable_id!r}")])
+        actors.append(agent_actor(agent))
+    if not actors:
+        raise Invalid([FieldError("actor", f"there is no user or agent {readable_id!r}")])
+    return actors
 
 
 async def _agent(directory: Directory, readable_id: str) -> UUID:

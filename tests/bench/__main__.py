@@ -12,7 +12,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from tests.bench import answers, creates, cycles, many_waiters
+from tests.bench import answers, catch_up, creates, cycles, exports, lists, many_waiters, streams, visible
 from tests.bench.database import Databases, databases
 from tests.bench.report import Figure, show, write_json
 from tests.bench.serving import raise_open_files
@@ -23,6 +23,11 @@ BENCHES: dict[str, Callable[[Databases, Sizes], Awaitable[list[Figure]]]] = {
     "answers": answers.run,
     "waiters": many_waiters.run,
     "creates": creates.run,
+    "catch_up": catch_up.run,
+    "visible": visible.run,
+    "lists": lists.run,
+    "streams": streams.run,
+    "exports": exports.run,
 }
 
 

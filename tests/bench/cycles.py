@@ -63,7 +63,7 @@ def _read(question: Question) -> Answer:
 
 
 @asynccontextmanager
-async def our_store(conninfo: str) -> AsyncIterator[PostgresEventStore]:
+async def our_store(conninfo: str, master_key: MasterKey | None = None) -> AsyncIterator[PostgresEventStore]:
     """The event store of the service, with the service's default settings."""
     await migrate(conninfo)
     async with AsyncExitStack() as stack:
@@ -73,7 +73,7 @@ async def our_store(conninfo: str) -> AsyncIterator[PostgresEventStore]:
         writer = Writer(conninfo, DatabaseClock(), on_committed=lambda recorded: None)
         await writer.start()
         stack.push_async_callback(writer.stop)
-        yield PostgresEventStore(pool, writer, MasterKey(new_data_key()))
+        yield PostgresEventStore(pool, writer, master_key or MasterKey(new_data_key()))
 
 
 async def our_cycles(store: PostgresEventStore, at_once: int, seconds: float) -> float:
@@ -103,20 +103,23 @@ class LibraryApplication(Application[UUID]):
 
 def library(conninfo: str, connections: int) -> LibraryApplication:
     """The library's application on this database. Close it."""
+    return LibraryApplication(env=library_environment(conninfo, connections))
+
+
+def library_environment(conninfo: str, connections: int) -> dict[str, str]:
+    """How the library is told of a database."""
     parts = conninfo_to_dict(conninfo)
-    return LibraryApplication(
-        env={
-            "PERSISTENCE_MODULE": "eventsourcing.postgres",
-            "POSTGRES_DBNAME": str(parts["dbname"]),
-            "POSTGRES_HOST": str(parts["host"]),
-            "POSTGRES_PORT": str(parts.get("port", 5432)),
-            "POSTGRES_USER": str(parts["user"]),
-            "POSTGRES_PASSWORD": str(parts["password"]),
-            "POSTGRES_POOL_SIZE": str(connections),
-            "POSTGRES_MAX_OVERFLOW": "0",
-            "POSTGRES_MAX_WAITING": "0",
-        }
-    )
+    return {
+        "PERSISTENCE_MODULE": "eventsourcing.postgres",
+        "POSTGRES_DBNAME": str(parts["dbname"]),
+        "POSTGRES_HOST": str(parts["host"]),
+        "POSTGRES_PORT": str(parts.get("port", 5432)),
+        "POSTGRES_USER": str(parts["user"]),
+        "POSTGRES_PASSWORD": str(parts["password"]),
+        "POSTGRES_POOL_SIZE": str(connections),
+        "POSTGRES_MAX_OVERFLOW": "0",
+        "POSTGRES_MAX_WAITING": "0",
+    }
 
 
 def library_cycles(application: LibraryApplication, threads: int, seconds: float) -> float:

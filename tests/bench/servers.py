@@ -134,7 +134,7 @@ class OurServer:
 async def minimal_server(databases: Databases) -> AsyncIterator[MinimalServer]:
     """Start `minimal_server`."""
     port = free_port()
-    async with _process("tests.bench.minimal_server", [await databases.new(), str(port)], {}, port, "/waiting"):
+    async with process("tests.bench.minimal_server", [await databases.new(), str(port)], {}, port, "/waiting"):
         yield MinimalServer(port)
 
 
@@ -150,7 +150,7 @@ async def our_server(databases: Databases, open_requests: int = 0) -> AsyncItera
         "HANDRAISE_PORT": str(port),
         "HANDRAISE_LOG_LEVEL": "warning",
     }
-    async with _process("tests.bench.our_server", [], environment, port, "/readyz") as pid:
+    async with process("tests.bench.our_server", [], environment, port, "/readyz") as pid:
         yield OurServer(port, pid, conninfo, credentials, ids)
 
 
@@ -181,11 +181,11 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def _process(
+async def process(
     module: str, arguments: list[str], environment: dict[str, str], port: int, ready: str
 ) -> AsyncIterator[int]:
     """A Python module as a process that answers 200 at `ready` from now on: its pid. Killed on the way out."""
-    process = await asyncio.create_subprocess_exec(
+    started = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", module, *arguments),
         cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
@@ -193,14 +193,14 @@ async def _process(
     try:
         async with asyncio.timeout(START_SECONDS):
             while not await _answers(port, ready):
-                if process.returncode is not None:
-                    raise RuntimeError(f"{module} ended with {process.returncode} before it was ready")
+                if started.returncode is not None:
+                    raise RuntimeError(f"{module} ended with {started.returncode} before it was ready")
                 await asyncio.sleep(0.05)
-        yield process.pid
+        yield started.pid
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        if started.returncode is None:
+            started.kill()
+        await started.wait()
 
 
 async def _answers(port: int, path: str) -> bool:

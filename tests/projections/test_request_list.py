@@ -167,12 +167,12 @@ async def test_every_filter(listed: Listed) -> None:
 
 async def test_pages_miss_and_repeat_nothing_while_things_change(listed: Listed) -> None:
     """What was there from first to last page is on exactly one of them, though others come and go between pages."""
+    come: set[str] = set()
     for sort in SORTS:
         before = listed.expected(lambda item: item["status"] == "Requested", sort)
         leaving = [item for item in before if item["expires_at"] is None][::3]
-        come: set[str] = set()
 
-        async def change(leaving: list[Item] = leaving, come: set[str] = come) -> None:
+        async def change(leaving: list[Item] = leaving) -> None:
             come.add((await listed.handraise.ask(priority=50))["id"])
             if leaving:
                 gone = listed.items.index(leaving.pop())

@@ -512,11 +512,7 @@ async def test_a_client_that_does_not_read_reads_afresh_later_and_hinders_nobody
         late = await slow.until(lambda event: event.data.get("unique_id") == "last")
         types = [event.type for event in late]
         assert types.count("resync") == 1
-        before, afresh, after = (
-            late[: types.index("resync")],
-            late[types.index("resync")],
-            late[types.index("resync") :],
-        )
+        before, after = late[: types.index("resync")], late[types.index("resync") :]
         assert [event.id for event in before] == list(range(start + 1, start + 1 + len(before)))
         assert [event.id for event in after] == list(range(after[0].id, head + 2))
         assert len(late) < 1500
