@@ -158,22 +158,25 @@ class Requests:
             )
 
         deadline = self._deadline(ask, now)
-        try:
-            request = made(deadline)
-        except Invalid:
-            # The deadline has passed. An agent that comes back after it still gets what became of its request.
-            existing = await self._store.request(request_id(by.id, unique_id))
-            if existing is None:
-                raise
-            return _the_same(existing, made(None), by), False
-        try:
-            await self._store.save(request)
-        except VersionConflict:
-            existing = await self._store.request(request.id)
-            if existing is None:
-                raise Unavailable("the request could not be created just now; ask again") from None
-            return _the_same(existing, request, by), False
-        return request, True
+        for _ in range(_ATTEMPTS):
+            try:
+                request = made(deadline)
+            except Invalid:
+                # The deadline has passed. An agent that comes back after it still gets what became of its request.
+                existing = await self._store.request(request_id(by.id, unique_id))
+                if existing is None:
+                    raise
+                return _the_same(existing, made(None), by), False
+            try:
+                await self._store.save(request)
+            except VersionConflict:
+                existing = await self._store.request(request.id)
+                if existing is not None:
+                    return _the_same(existing, request, by), False
+                # The one that was first is still being written: behind it this one finds out what became of it.
+            else:
+                return request, True
+        raise Unavailable("the request could not be created just now; ask again")
 
     def _question(self, ask: Ask) -> tuple[Question, bool]:
         self._check_sizes(ask)

@@ -55,6 +55,9 @@ log = structlog.get_logger(__name__)
 
 READ_MODELS: tuple[ReadModel, ...] = (RequestList(), Dashboard(), Audit())
 
+_LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream"}
+"""Routes whose responses take as long as the caller likes: their durations say nothing."""
+
 _CLOSING = {Request.Responded.TOPIC, Request.Cancelled.TOPIC, Request.Expired.TOPIC}
 
 
@@ -155,7 +158,7 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
 
         def observe(route: str, status: int, seconds: float) -> None:
             metrics.http_requests.labels(route, status).inc()
-            if not route.endswith("/wait"):
+            if route not in _LONG_LIVED:
                 metrics.http_seconds.labels(route).observe(seconds)
 
         metrics.watch("handraise_waiting", "Waits for a request to close, now", lambda: len(waits))

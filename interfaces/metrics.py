@@ -23,7 +23,7 @@ class Metrics:
         )
         self.http_seconds = Histogram(
             "handraise_http_seconds",
-            "Duration of HTTP requests by route, waits aside",
+            "Duration of HTTP requests by route, long polls and streams aside",
             ["route"],
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),

@@ -62,7 +62,7 @@ class Audit:
     async def apply(self, connection: psycopg.AsyncConnection, entries: Sequence[Entry]) -> None:
         await for_all(
             connection,
-            b"INSERT INTO audit_requests SELECT * FROM unnest(%s::uuid[], %s::uuid[])",
+            b"INSERT INTO audit_requests SELECT * FROM unnest(%b::uuid[], %b::uuid[])",
             [
                 (entry.aggregate_id, entry.event.agent_id)
                 for entry in entries
@@ -121,11 +121,11 @@ _INSERT = b"""
     INSERT INTO audit (position, at, type, kind, actor, aggregate_id, agent_id, facts, content, search)
     SELECT e.position, e.at, e.type, e.kind, e.actor, e.aggregate_id, r.agent_id, e.facts::json, e.content::json,
         to_tsvector('simple', e.words)
-    FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::uuid[], %s::text[],
-        %s::text[], %s::text[]) AS e(position, at, type, kind, actor, aggregate_id, facts, content, words)
+    FROM unnest(%b::bigint[], %b::timestamptz[], %b::text[], %b::text[], %b::text[], %b::uuid[], %b::text[],
+        %b::text[], %b::text[]) AS e(position, at, type, kind, actor, aggregate_id, facts, content, words)
     LEFT JOIN audit_requests r ON r.request_id = e.aggregate_id
 """
-_ERASE = b"UPDATE audit SET content = NULL, search = NULL WHERE aggregate_id = ANY(%s::uuid[])"
+_ERASE = b"UPDATE audit SET content = NULL, search = NULL WHERE aggregate_id = ANY(%b::uuid[])"
 
 
 # -- queries

@@ -144,19 +144,19 @@ async def _load(connection: psycopg.AsyncConnection, ids: set[UUID]) -> dict[UUI
 
 _UPSERT = b"""
     INSERT INTO dashboard_requests
-    SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::uuid[], %s::uuid[], %s::timestamptz[],
-        %s::timestamptz[])
+    SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::uuid[], %b::uuid[], %b::timestamptz[],
+        %b::timestamptz[])
     ON CONFLICT (request_id) DO UPDATE SET status = excluded.status, person_id = excluded.person_id,
         closed_at = excluded.closed_at
 """
 _COUNT = b"""
     INSERT INTO dashboard_counts AS c
-    SELECT * FROM unnest(%s::text[], %s::text[], %s::uuid[], %s::uuid[], %s::bigint[])
+    SELECT * FROM unnest(%b::text[], %b::text[], %b::uuid[], %b::uuid[], %b::bigint[])
     ON CONFLICT (status, request_type, agent_id, person_id) DO UPDATE SET count = c.count + excluded.count
 """
 _ANSWERED = b"""
     INSERT INTO dashboard_answered AS a
-    SELECT * FROM unnest(%s::timestamptz[], %s::uuid[], %s::bigint[])
+    SELECT * FROM unnest(%b::timestamptz[], %b::uuid[], %b::bigint[])
     ON CONFLICT (hour, person_id) DO UPDATE SET count = a.count + excluded.count
 """
 

@@ -152,9 +152,9 @@ _INSERT = b"""
     SELECT r.request_id, r.position, r.unique_id, r.agent_id, coalesce(a.readable_id, r.agent_id::text),
         r.request_type, r.run_id, r.run_step_id, r.run_user, r.priority, r.secret, 'Requested', r.assigned_to,
         r.list_id, false, r.readers::uuid[], r.created_at, r.expires_at, r.summary, to_tsvector('simple', r.searched)
-    FROM unnest(%s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::uuid[],
-        %s::integer[], %s::boolean[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[],
-        %s::text[], %s::text[])
+    FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::uuid[],
+        %b::integer[], %b::boolean[], %b::uuid[], %b::uuid[], %b::text[], %b::timestamptz[], %b::timestamptz[],
+        %b::text[], %b::text[])
         AS r(request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority, secret,
             assigned_to, list_id, readers, created_at, expires_at, summary, searched)
     LEFT JOIN public.agents a ON a.id = r.agent_id
@@ -163,20 +163,20 @@ _MOVE = b"""
     UPDATE request_list SET assigned_to = m.assigned_to, list_id = m.list_id, claimed = m.claimed,
         readers = (SELECT coalesce(array_agg(DISTINCT reader), '{}')
             FROM unnest(request_list.readers || m.readers::uuid[]) AS reader)
-    FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::boolean[], %s::text[])
+    FROM unnest(%b::uuid[], %b::uuid[], %b::uuid[], %b::boolean[], %b::text[])
         AS m(request_id, assigned_to, list_id, claimed, readers)
     WHERE request_list.request_id = m.request_id
 """
 _CLOSE = b"""
     UPDATE request_list SET status = c.status, outcome = c.outcome, closed_at = c.closed_at
-    FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::timestamptz[]) AS c(request_id, status, outcome, closed_at)
+    FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::timestamptz[]) AS c(request_id, status, outcome, closed_at)
     WHERE request_list.request_id = c.request_id
 """
 _ERASE = b"""
-    UPDATE request_list SET summary = NULL, search = NULL, erased = true WHERE request_id = ANY(%s::uuid[])
+    UPDATE request_list SET summary = NULL, search = NULL, erased = true WHERE request_id = ANY(%b::uuid[])
 """
 _TOUCH = b"""
-    UPDATE request_list SET position = t.position FROM unnest(%s::uuid[], %s::bigint[]) AS t(request_id, position)
+    UPDATE request_list SET position = t.position FROM unnest(%b::uuid[], %b::bigint[]) AS t(request_id, position)
     WHERE request_list.request_id = t.request_id AND request_list.position < t.position
 """
 
@@ -292,7 +292,7 @@ def _visible_to(query: _Query, caller: Caller) -> None:
         if caller.run_user is not None:
             query.where("run_user = %s", caller.run_user)
     elif not caller.sees_everything:
-        query.where("(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%s::uuid[]))", caller.id, list(caller.owns))
+        query.where("(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%b::uuid[]))", caller.id, list(caller.owns))
 
 
 def _narrow(query: _Query, filters: Filters) -> None:

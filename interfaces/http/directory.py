@@ -143,6 +143,7 @@ def directory_routes(
         responses=refusals(403, 404, 422),
     )
     async def revoke_key(id: Annotated[str, Path(max_length=64)], by: By) -> Json:
-        return Json({"position": await directory.revoke_key(id, by=by)})
+        position = await directory.revoke_key(id, by=by)
+        return Json({"position": position or await store.head()})  # 0: it was revoked before, somewhere up to there
 
     return router

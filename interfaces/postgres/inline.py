@@ -26,37 +26,37 @@ class Bulk:
 Change = tuple[Bulk, tuple[Any, ...]]
 """A statement and one row for it."""
 
-ADD_DATA_KEY = Bulk("INSERT INTO data_keys (aggregate_id, wrapped) SELECT * FROM unnest(%s::uuid[], %s::bytea[])")
-DESTROY_DATA_KEY = Bulk("UPDATE data_keys SET wrapped = NULL WHERE aggregate_id = ANY(%s::uuid[])")
+ADD_DATA_KEY = Bulk("INSERT INTO data_keys (aggregate_id, wrapped) SELECT * FROM unnest(%b::uuid[], %b::bytea[])")
+DESTROY_DATA_KEY = Bulk("UPDATE data_keys SET wrapped = NULL WHERE aggregate_id = ANY(%b::uuid[])")
 ADD_SEALED_ANSWER = Bulk(
     "INSERT INTO sealed_answers (request_id, wrapped_key, ciphertext)"
-    " SELECT * FROM unnest(%s::uuid[], %s::bytea[], %s::bytea[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::bytea[])"
 )
-REMOVE_SEALED_ANSWER = Bulk("DELETE FROM sealed_answers WHERE request_id = ANY(%s::uuid[])")
+REMOVE_SEALED_ANSWER = Bulk("DELETE FROM sealed_answers WHERE request_id = ANY(%b::uuid[])")
 ADD_REQUEST_NAME = Bulk(
     "INSERT INTO request_names (unique_id, agent_id, request_id)"
-    " SELECT * FROM unnest(%s::text[], %s::uuid[], %s::uuid[])"
+    " SELECT * FROM unnest(%b::text[], %b::uuid[], %b::uuid[])"
 )
 SET_DUE_STEP = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
-    " SELECT * FROM unnest(%s::uuid[], %s::text[], %s::timestamptz[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
 )
-REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%s::uuid[])")
+REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[])")
 ADD_USER = Bulk(
     "INSERT INTO users (id, readable_id, name, email, role)"
-    " SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::text[])"
 )
 ADD_AGENT = Bulk(
     "INSERT INTO agents (id, readable_id, name, owner)"
-    " SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::uuid[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::uuid[])"
 )
 ADD_KEY = Bulk(
     "INSERT INTO access_keys (id, readable_id, sha256, name, agent_id, user_id, run_user, created_at, expires_at)"
-    " SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bytea[], %s::text[], %s::uuid[], %s::uuid[], %s::uuid[],"
-    " %s::timestamptz[], %s::timestamptz[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::bytea[], %b::text[], %b::uuid[], %b::uuid[], %b::uuid[],"
+    " %b::timestamptz[], %b::timestamptz[])"
 )
-REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%s::uuid[])")
+REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%b::uuid[])")
 
 
 def changes(event: RecordedEvent) -> Iterator[Change]:

@@ -44,6 +44,7 @@ async def reading(
         except (errors.OperationalError, PoolTimeout) as error:
             if last:
                 raise Unavailable("the database cannot be reached just now") from error
+            await pool.check()  # after a restart of the database, all of them are dead
     raise AssertionError
 
 
