@@ -20,6 +20,7 @@ MAX_ERRORS = 50
 """How many failing fields one refusal names at most."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _DECIMAL_DIGITS_PER_BIT = 0.30103
 
 
@@ -171,4 +172,4 @@ def _scalar_size(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 10_000:
         # Python refuses to write out very many digits; an estimate is enough here.
         return int(value.bit_length() * _DECIMAL_DIGITS_PER_BIT) + 2
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return len(_ENCODER.encode(value).encode("utf-8", "surrogatepass"))

@@ -53,7 +53,7 @@ from projections.request_list import RequestList
 
 log = structlog.get_logger(__name__)
 
-READ_MODELS: tuple[ReadModel, ...] = (RequestList(), Dashboard(), Audit())
+READ_MODELS: tuple[ReadModel, ...] = (Dashboard(), RequestList(), Audit())
 
 _LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream"}
 """Routes whose responses take as long as the caller likes: their durations say nothing."""

@@ -94,12 +94,11 @@ def _facts(event: RecordedEvent) -> dict[str, Any]:
     return {name: value for name, value in vars(event).items() if name not in _COMMON and name not in event.CONTENT}
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
-
-
 def _plain(value: Any) -> str:
     return instant(value) if isinstance(value, datetime) else str(value)
+
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain).encode
 
 
 def _words(value: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,10 +16,6 @@ Report = Callable[[str, dict[str, object]], None]
 """How a projection says what happened: (what, details without content)."""
 
 
-_NO_FAULT = (psycopg.OperationalError, psycopg.InterfaceError)
-"""The database's troubles, no event's; but what is too much of something for it always will be."""
-
-
 @dataclass(frozen=True, slots=True)
 class Parked:
     """An aggregate that a read model could not follow, from this position on."""
@@ -28,6 +24,35 @@ class Parked:
     aggregate_id: UUID
     position: int
     error: str
+
+
+async def digest_together(
+    connection: psycopg.AsyncConnection,
+    models: Sequence[ReadModel],
+    entries: Sequence[Entry | Unreadable],
+    meanwhile: Callable[[], Awaitable[None]],
+) -> bool:
+    """Apply these events to all models, in the caller's transaction, their statements sent without waiting.
+
+    `meanwhile` is run while the database works. False where there is poison, new or known: nothing is changed then,
+    and `digest` finds out which.
+    """
+    readable = [entry for entry in entries if isinstance(entry, Entry)]
+    if len(readable) < len(entries):
+        return False
+    for model in models:
+        if await _parked_among(connection, model.name, {entry.aggregate_id for entry in entries}):
+            return False
+    try:
+        async with connection.transaction(), connection.pipeline():
+            for model in models:
+                await model.apply(connection, readable)
+            await meanwhile()
+    except Exception as error:
+        if _is_trouble(error):
+            raise
+        return False
+    return True
 
 
 async def digest(
@@ -115,10 +140,16 @@ async def _try(
             else:
                 await model.apply(connection, entries)
     except Exception as error:
-        if isinstance(error, _NO_FAULT) and not isinstance(error, errors.ProgramLimitExceeded):
+        if _is_trouble(error):
             raise
         return f"{type(error).__name__}: {str(error)[:300]}"
     return None
+
+
+def _is_trouble(error: Exception) -> bool:
+    """The database's trouble, no event's fault; but what is too much of something for it always will be."""
+    trouble = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return trouble and not isinstance(error, errors.ProgramLimitExceeded)
 
 
 async def _parked_among(connection: psycopg.AsyncConnection, name: str, ids: set[UUID]) -> set[UUID]:

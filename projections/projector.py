@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-from projections.log import Log, UnknownEvent
-from projections.poison import Report, digest
+from projections.log import Entry, Log, UnknownEvent, Unreadable
+from projections.poison import Report, digest, digest_together
 from projections.read_models import ReadModel
 
 BATCH = 500
@@ -51,6 +51,8 @@ class Projector:
         self._moved = asyncio.Condition()
         self._target = 0
         self._task: asyncio.Task[None] | None = None
+        self._ahead: tuple[int, list[Entry | Unreadable]] = 0, []
+        """Events read ahead, and after which position; at most one batch."""
         self.positions: dict[str, int] = dict.fromkeys(self._models, 0)
         self.failure: str | None = None
         """Why nothing is projected just now; None while all is well."""
@@ -130,17 +132,35 @@ class Projector:
             reached: dict[str, int] = {}
             # Mostly all are at one position. One that was made anew catches up, and holds none of the others up.
             for position in sorted(set(mine.values()), reverse=True):
-                entries = await self._log.entries(connection, position, limit)
+                entries = await self._next(connection, position, limit)
                 if not entries:
                     continue
                 names = [name for name in mine if mine[name] == position]
-                for name in names:
-                    await digest(connection, self._models[name], entries, self._report)
+                models = [self._models[name] for name in names]
+                if not await digest_together(connection, models, entries, lambda e=entries: self._read_ahead(e, limit)):
+                    for model in models:
+                        await digest(connection, model, entries, self._report)
                 reached |= dict.fromkeys(names, entries[-1].position)
                 await connection.execute(
                     "UPDATE read_models SET position = %s WHERE name = ANY(%s)", (entries[-1].position, names)
                 )
         return mine | reached, bool(reached)
+
+    async def _next(
+        self, connection: psycopg.AsyncConnection, position: int, limit: int
+    ) -> list[Entry | Unreadable]:
+        """The events after this position, read ahead or now."""
+        (after, entries), self._ahead = self._ahead, (0, [])
+        return entries if entries and after == position else await self._log.entries(connection, position, limit)
+
+    async def _read_ahead(self, entries: Sequence[Entry | Unreadable], limit: int) -> None:
+        """While catching up, read the next batch on another connection, while the database works on this one."""
+        if len(entries) < limit:
+            return
+        after = entries[-1].position
+        with contextlib.suppress(UnknownEvent):  # met again, and reported, when it is its turn
+            async with self._pool.connection() as connection:
+                self._ahead = after, await self._log.entries(connection, after, limit)
 
     async def _read_positions(self, connection: psycopg.AsyncConnection) -> dict[str, int]:
         cursor = await connection.execute(

@@ -29,8 +29,10 @@ class Json(JSONResponse):
     """Compact JSON in UTF-8."""
 
     def render(self, content: Any) -> bytes:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
+        return _ENCODER.encode(content).encode("utf-8", "replace")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def parse_json(body: bytes) -> Any:

@@ -30,6 +30,8 @@ from domain.recorded import RecordedEvent
 
 _NONCE = 12
 
+_CONTENT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made once: json.dumps makes one each time
+
 
 class WrongMasterKey(Exception):
     """The master key is not the one this database was sealed with."""
@@ -139,7 +141,7 @@ class SealingMapper(Mapper[UUID]):
         if any(value is not None for value in content.values()):
             if key is None:
                 raise ValueError(f"no data key to seal the content of {topic} with")
-            plain = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+            plain = _CONTENT.encode(content).encode()
             state = b"%b\n%b" % (state, seal_bytes(key, plain, _bound_to(originator_id, version, topic)))
         return StoredEvent(originator_id, version, topic, state)
 

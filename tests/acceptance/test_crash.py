@@ -133,7 +133,7 @@ def crash(server: ServerProcess, victim: Literal["server", "postgres"]) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("victim", ["server", "postgres"])
 @pytest.mark.parametrize(
-    ("total", "crashes"), [pytest.param(200, 2, id="200"), pytest.param(1000, 6, id="1000", marks=pytest.mark.chaos)]
+    ("total", "crashes"), [pytest.param(300, 1, id="300"), pytest.param(1000, 6, id="1000", marks=pytest.mark.chaos)]
 )
 async def test_c08_what_was_acknowledged_survives_kill_9(
     tmp_path: Path, victim: Literal["server", "postgres"], total: int, crashes: int

@@ -21,7 +21,7 @@ from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig,
 from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
-EXAMPLES = 8
+EXAMPLES = 6
 """How many generated calls of each operation by each caller, beside those that cover its parameters one by one."""
 
 NOT_CALLED = {"/api/stream"}

@@ -143,7 +143,7 @@ class Stage:
 
 
 async def stage(handraise: Service, *, reassigned: bool = True) -> Stage:
-    """The request was the run user's, then the past assignee's, and is the assignee's; or it has always been nobody's."""
+    """The request was the run user's, then the past assignee's, and is the assignee's; or it was always nobody's."""
     people = {name: await handraise.person(name) for name in ("runner", "past", "assignee", "owner", "other")}
     directory = handraise.app.directory
     await directory.add_agent(by=None, name="Asker", id="asker", owner="owner")

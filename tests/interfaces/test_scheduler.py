@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from eventsourcing.persistence import MapperDeserialisationError
 
 from application.deadlines import Deadlines
 from application.ports import Directory, DueStep, EventStore, Schemas, VersionConflict
@@ -139,7 +140,7 @@ async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(data
         requests = [await past.ask(expires_in_seconds=300 + number) for number in range(4)]
         sealed = await past.ask(secret=True)
         await past.admin.post(f"/api/requests/{sealed['id']}/respond", json={"text": "012345"})
-        await query(database, "UPDATE due_steps SET due_at = due_at - interval '1 day' WHERE step = 'shred'")
+        await query(database, "UPDATE due_steps SET due_at = due_at - interval '23.5 hours' WHERE step = 'shred'")
         damaged, *others = [UUID(request["id"]) for request in requests]
         await query(database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged)
     async with replicas(database, tmp_path):
@@ -150,6 +151,15 @@ async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_time(data
         await until(only_one_left)
         assert sorted(await expirations(database)) == sorted((id, 2) for id in others)
         assert await query(database, "SELECT count(*) FROM sealed_answers") == [(0,)]
+
+
+async def test_expiring_many_is_over_when_all_are_done(handraise: Service, database: str) -> None:
+    """Also where the first of them fails: that is said only once the others have expired."""
+    damaged, *others = [UUID((await handraise.ask(expires_in_seconds=3600))["id"]) for _ in range(20)]
+    await query(database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged)
+    with pytest.raises(MapperDeserialisationError):
+        await handraise.app.requests.expire_all([damaged, *others], datetime.now(UTC) + timedelta(hours=2))
+    assert sorted(await expirations(database)) == sorted((id, 2) for id in others)
 
 
 async def test_a_sealed_answer_that_nobody_collects_is_shredded(database: str, tmp_path: Path) -> None:

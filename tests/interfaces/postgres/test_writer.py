@@ -19,6 +19,7 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from application.ports import DeadlinePassed, VersionConflict
@@ -69,10 +70,10 @@ class Replica:
 
 @asynccontextmanager
 async def replica(
-    conninfo: str, *, sql: LiteralString = DATABASE_TIME, queue_size: int = 10_000
+    conninfo: str, *, time: LiteralString = DATABASE_TIME, queue_size: int = 10_000
 ) -> AsyncIterator[Replica]:
     async with AsyncExitStack() as stack:
-        clock = DatabaseClock(sql)
+        clock = DatabaseClock(time)
         pool = new_pool(conninfo, 4)
         await pool.open(wait=True, timeout=30)
         stack.push_async_callback(pool.close)
@@ -103,9 +104,9 @@ def event(id: UUID | None = None, version: int = 1, topic: str = "handraise.test
     return StoredEvent(id or uuid4(), version, topic, os.urandom(16))
 
 
-async def query(conninfo: str, sql: Any, *values: Any) -> list[tuple[Any, ...]]:
+async def query(conninfo: str, statement: Any, *values: Any) -> list[tuple[Any, ...]]:
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-        return await (await connection.execute(sql, values or None)).fetchall()
+        return await (await connection.execute(statement, values or None)).fetchall()
 
 
 async def log(conninfo: str) -> list[tuple[int, UUID, int, bytes]]:
@@ -161,17 +162,31 @@ async def blocked(conninfo: str) -> None:
     await until(waiting)
 
 
-async def end_sessions(conninfo: str, application: str, *, limit: int = 10) -> int:
-    """Terminate the backends of these sessions; how many there were."""
+async def end_sessions(conninfo: str, application: str, *, limit: int = 100) -> int:
+    """Terminate the backends of these sessions, oldest first; how many there were."""
     return len(
         await query(
-            conninfo,
+            make_conninfo(conninfo, dbname="handraise"),
             "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
-            " WHERE datname = current_database() AND application_name = %s ORDER BY backend_start LIMIT %s)",
+            " WHERE datname = %s AND application_name LIKE %s ORDER BY backend_start LIMIT %s)",
+            conninfo_to_dict(conninfo)["dbname"],
             application,
             limit,
         )
     )
+
+
+@asynccontextmanager
+async def no_new_connections(conninfo: str) -> AsyncIterator[None]:
+    """As long as this lasts, the database takes no new connection; those there are go on."""
+    name = sql.Identifier(str(conninfo_to_dict(conninfo)["dbname"]))
+    admin = make_conninfo(conninfo, dbname="handraise")
+    async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
+        await connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+        try:
+            yield
+        finally:
+            await connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
 
 
 # -- group commit
@@ -309,7 +324,7 @@ async def test_a_deadline_is_judged_by_the_databases_clock(database: str, ahead:
     """Half an hour to go by the clock here means nothing to a database that is an hour ahead, or behind."""
     now = datetime.now(UTC)
     before = now + timedelta(minutes=30) if passed else now - timedelta(minutes=30)
-    async with replica(database, sql=f"clock_timestamp() {ahead} interval '1 hour'") as one:
+    async with replica(database, time=f"clock_timestamp() {ahead} interval '1 hour'") as one:
         results = await asyncio.gather(one.append(event(), before=before), one.append(event()), return_exceptions=True)
         if passed:
             refusal = results[0]
@@ -483,19 +498,13 @@ async def test_while_the_database_is_away_writes_are_refused_and_the_writer_says
 ) -> None:
     """`connected` is False as long as nothing can be written, and True again by itself."""
     conninfo = await postgres.create_database(template)
-    admin = make_conninfo(conninfo, dbname="handraise")
-    name = conninfo_to_dict(conninfo)["dbname"]
     async with replica(conninfo) as one:
         assert await one.append(event()) == 1
-        async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
-            await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
-            )
+        async with no_new_connections(conninfo):
+            await end_sessions(conninfo, "%")
             await until(lambda: not one.writer.connected and not one.tail.listening)
             with pytest.raises(Unavailable, match="nothing was written"):
                 await one.append(event())
-            await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
         await until(lambda: one.writer.connected and one.tail.listening)
         assert await one.append(event()) == 2
         await until(lambda: [recorded.position for recorded in one.seen] == [1, 2])
@@ -691,22 +700,17 @@ async def test_a_server_that_stops_while_in_doubt_says_that_it_does_not_know(dat
     proxy = Proxy(database)
     async with AsyncExitStack() as stack:
         through = await stack.enter_async_context(proxy.running())
-        name = conninfo_to_dict(database)["dbname"]
-        admin = make_conninfo(database, dbname="handraise")
-        async with replica(through) as one:
-            proxy.armed = Cut.BEFORE_ANSWER
-            async with append_lock_held(database):
-                writing = asyncio.create_task(one.append(event()))
-                await blocked(database)
-                async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
-                    await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
-            await until(lambda: proxy.cuts == 1 and not one.writer.connected)
-            stopping = asyncio.create_task(one.writer.stop())
-            with pytest.raises(Unavailable, match="before the database said whether this was written"):
-                await writing
-            await stopping
-            async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
-                await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+        one = await stack.enter_async_context(replica(through))
+        proxy.armed = Cut.BEFORE_ANSWER
+        async with append_lock_held(database):
+            writing = asyncio.create_task(one.append(event()))
+            await blocked(database)
+            await stack.enter_async_context(no_new_connections(database))
+        await until(lambda: proxy.cuts == 1 and not one.writer.connected)
+        stopping = asyncio.create_task(one.writer.stop())
+        with pytest.raises(Unavailable, match="before the database said whether this was written"):
+            await writing
+        await stopping
     assert await check_log(database) == 1
 
 
@@ -721,6 +725,19 @@ async def test_a_notification_that_is_none_of_ours_does_no_harm(one: Replica) ->
         await other.append(event())
     await until(lambda: [recorded.position for recorded in one.seen] == [1])
     assert one.tail.listening
+
+
+async def test_what_comes_while_the_tail_cannot_listen_is_read_when_it_can(one: Replica) -> None:
+    """Nothing else has to happen: once it listens again it looks by itself."""
+    async with replica(one.conninfo) as other:
+        assert await other.append(event()) == 1
+        await until(lambda: len(one.seen) == 1)
+        async with no_new_connections(one.conninfo):
+            await end_sessions(one.conninfo, "handraise tail", limit=1)
+            await until(lambda: not one.tail.listening)
+            assert await other.append(event()) == 2
+        await until(lambda: [recorded.position for recorded in one.seen] == [1, 2])
+        await until(lambda: one.tail.listening)
 
 
 async def test_a_tail_starts_at_the_head(one: Replica) -> None:
