@@ -102,7 +102,8 @@ class Projector:
                 continue
             # While behind, another replica holds the locks: look again soon whether it still does.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), _BEHIND_ANOTHER_SECONDS if self.behind else self._look_again)
+                async with asyncio.timeout(_BEHIND_ANOTHER_SECONDS if self.behind else self._look_again):
+                    await self._told.wait()
 
     async def _replace_lost_connections(self) -> None:
         """All at once: found one by one, each would cost another failure and a longer pause."""

@@ -71,7 +71,16 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_constant=_constant)
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in an object")  # which of the two was meant would be a guess
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    parse_float=_finite, parse_int=_integer, parse_constant=_constant, object_pairs_hook=_object
+)
 
 
 def _malformed(detail: str) -> HTTPException:

@@ -16,10 +16,12 @@ def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRoute
     """`/healthz`, `/readyz`, `/metrics`. `ready` names each part and whether it works."""
     router = APIRouter(tags=["operations"])
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz", summary="Whether the process is alive")
     async def healthz() -> Json:
         return Json({"status": "alive"})
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get(
         "/readyz",
         summary="Whether this server can do its work now",

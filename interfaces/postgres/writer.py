@@ -240,20 +240,22 @@ class Writer:
 
             batch = _Batch(position, hash_)
             fitting: list[Group] = []
+            refused: list[tuple[Group, Exception]] = []
             for group in groups:
                 refusal = _check(group, versions, now)
                 if refusal is not None:
-                    group.settle(refusal)
+                    refused.append((group, refusal))
                     continue
                 fitting.append(group)
                 batch.add(group)
             if not fitting:
                 await connection.execute("ROLLBACK")
+                _settle(refused)
                 return []
             await connection.execute(
                 "INSERT INTO handraise_events"
                 " (originator_id, originator_version, topic, state, notification_id)"
-                " SELECT * FROM unnest(%b::uuid[], %b::bigint[], %s::text[], %b::bytea[], %b::bigint[])",
+                " SELECT * FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::bytea[], %b::bigint[])",
                 (batch.ids, batch.versions, batch.topics, batch.states, batch.positions),
             )
             await connection.execute(
@@ -268,6 +270,7 @@ class Writer:
             self._committing = True
             await connection.execute("COMMIT")
         self._committing = False
+        _settle(refused)
         return fitting
 
     def _announce(self, groups: Sequence[Group]) -> None:
@@ -402,6 +405,12 @@ def _check(group: Group, versions: dict[UUID, int], now: datetime) -> Exception 
         fresh[id_] = expected
     versions.update(fresh)
     return None
+
+
+def _settle(refused: Sequence[tuple[Group, Exception]]) -> None:
+    """Tell the refused, once what they lost against is committed: whoever loads again then sees the winner."""
+    for group, refusal in refused:
+        group.settle(refusal)
 
 
 def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]]]]:

@@ -627,12 +627,19 @@ async def test_another_method_is_405_and_changes_nothing(handraise: Service, met
     """An address that exists answers an unknown method with 405 and what is allowed."""
     asked = await handraise.ask()
     path = f"/api/requests/{asked['id']}"
-    for address in (path, f"{path}/respond", "/api/requests", "/healthz", f"{path}/cancel"):
+    for address in (path, f"{path}/respond", "/api/requests", "/metrics", f"{path}/cancel"):
         response = await handraise.admin.request(method, address)
         assert response.status_code == 405, (method, address)
         assert response.headers["allow"]
         assert response.headers["content-type"] == "application/problem+json"
     assert (await handraise.agent.get(path)).json() == asked
+
+
+@pytest.mark.parametrize("address", ["/healthz", "/readyz"])
+async def test_a_load_balancer_may_probe_with_head(handraise: Service, address: str) -> None:
+    """HEAD answers as GET does, without a body."""
+    response = await handraise.nobody.head(address)
+    assert (response.status_code, response.content) == (200, b"")
 
 
 @pytest.mark.parametrize(
@@ -661,3 +668,14 @@ async def test_unknown_query_parameters_are_ignored(handraise: Service) -> None:
     asked = await handraise.ask()
     read = await handraise.agent.get(f"/api/requests/{asked['id']}?utm_source=x&_=1&timeout_seconds=abc")
     assert (read.status_code, read.json()) == (200, asked)
+
+
+async def test_a_name_that_stands_twice_is_refused(handraise: Service) -> None:
+    """Which of two values was meant would be a guess, and one of them may be an approval."""
+    asked = await handraise.ask(request_type="approval")
+    twice = b'{"data": {"approved": false, "approved": true}}'
+    path = f"/api/requests/{asked['id']}/respond"
+    refused = await handraise.admin.post(path, content=twice, headers=JSON)
+    assert refused.status_code == 400
+    assert "stands twice" in refused.json()["detail"]
+    assert (await handraise.agent.get(f"/api/requests/{asked['id']}")).json()["status"] == "Requested"

@@ -39,6 +39,9 @@ PATIENCE = 60.0
 """Seconds after which something that should have happened counts as broken; never a time that a test takes."""
 
 
+_POLLING = httpx.Client(trust_env=False, verify=False)  # made once: each new one would read all certificates
+
+
 class ServerProcess:
     """`handraise serve` as a process of its own. `with ServerProcess(tmp_path / "data", database) as server: …`
 
@@ -111,7 +114,7 @@ class ServerProcess:
             if self.port == 0 and not self._learn_url():
                 return False
             try:
-                return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).status_code == 200
+                return _POLLING.get(f"{self.url}/readyz", timeout=5).status_code == 200
             except httpx.TransportError:
                 return False
 
@@ -194,7 +197,7 @@ class ServerProcess:
         """Returns once this many waits are registered in the server."""
 
         def waiting() -> bool:
-            metrics = httpx.get(f"{self.url}/metrics", timeout=10, trust_env=False).text
+            metrics = _POLLING.get(f"{self.url}/metrics", timeout=10).text
             found = [line for line in metrics.splitlines() if line.startswith("handraise_waiting ")]
             return bool(found) and float(found[0].split()[1]) >= count
 
