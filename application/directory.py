@@ -11,7 +11,7 @@ from uuid import UUID
 
 from application.ports import AgentEntry, Clock, Directory, EventStore, KeyEntry, UserEntry, VersionConflict
 from domain.callers import SYSTEM, Caller, PersonCaller, Role
-from domain.directory import AccessKey, Agent, User, directory_id, readable_id_from
+from domain.directory import RESERVED, AccessKey, Agent, User, directory_id, readable_id_from
 from domain.errors import AlreadyExists, FieldError, Invalid, NotAllowed, NotFound, Unavailable
 from domain.text import text_errors
 
@@ -153,6 +153,8 @@ class DirectoryService:
         stem = readable_id_from(name) or kind
         for number in range(1, 1000):
             readable_id = stem if number == 1 else f"{stem}-{number}"
+            if readable_id in RESERVED:
+                continue
             try:
                 return readable_id, await self._store.save(make(readable_id))
             except VersionConflict:

@@ -19,6 +19,9 @@ from domain.errors import FieldError, Invalid
 from domain.recorded import RecordedCreation, RecordedEvent
 
 _NAMESPACE = UUID("5f0c2b0e-6f5e-5c43-9b43-6f1b9f0f7a11")
+RESERVED = frozenset({"nobody", "system"})
+"""Ids that stand for something else where people and agents are named."""
+
 _READABLE_ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 
 
@@ -28,16 +31,12 @@ def directory_id(kind: str, readable_id: str) -> UUID:
 
 
 def check_readable_id(readable_id: str) -> None:
-    """Raises `Invalid` for anything but 1–64 of a–z, 0–9, `.`, `_`, `-`, starting and ending with letter or digit."""
+    """Raises `Invalid` for a reserved id, or one with anything but a–z, 0–9, `.`, `_`, `-`, or not 1–64 long."""
+    if readable_id in RESERVED:
+        raise Invalid([FieldError("id", f"{readable_id!r} is reserved: choose another")])
     if not _READABLE_ID.fullmatch(readable_id):
-        raise Invalid(
-            [
-                FieldError(
-                    "id",
-                    "must be 1–64 of a–z, 0–9, '.', '_' and '-', starting and ending with a letter or digit",
-                )
-            ]
-        )
+        allowed = "1–64 of a–z, 0–9, '.', '_' and '-', starting and ending with a letter or digit"
+        raise Invalid([FieldError("id", f"must be {allowed}")])
 
 
 def readable_id_from(name: str) -> str:

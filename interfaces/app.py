@@ -152,9 +152,11 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         stack.push_async_callback(hub.stop)
         stack.callback(waits.stop)
 
-        def ready() -> dict[str, bool]:
+        def ready() -> tuple[dict[str, bool], dict[str, int]]:
             checks = {"writer": writer.connected, "tail": tail.listening, "projector": projector.failure is None}
-            return checks if postgres is None else {"postgres": postgres.running} | checks
+            if postgres is not None:
+                checks = {"postgres": postgres.running} | checks
+            return checks, {"parked_aggregates": projector.parked, "projection_behind": projector.behind}
 
         def observe(route: str, status: int, seconds: float) -> None:
             metrics.http_requests.labels(route, status).inc()
@@ -164,10 +166,11 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         metrics.watch("handraise_waiting", "Waits for a request to close, now", lambda: len(waits))
         metrics.watch("handraise_queued_writes", "Writes waiting for the database, now", lambda: writer.queued)
         metrics.watch("handraise_log_position", "The newest position seen in the log", lambda: tail.position)
-        metrics.watch("handraise_ready", "1 while the server can do its work", lambda: all(ready().values()))
+        metrics.watch("handraise_ready", "1 while the server can do its work", lambda: all(ready()[0].values()))
         metrics.watch(
             "handraise_projection_behind", "Positions that the slowest read model is behind", lambda: projector.behind
         )
+        metrics.watch("handraise_parked_aggregates", "What read models could not digest", lambda: projector.parked)
         metrics.watch("handraise_streams", "Live streams open, now", lambda: len(hub))
         api = build_api(
             requests=requests,

@@ -25,6 +25,8 @@ _BEHIND_ANOTHER_SECONDS = 0.03
 LOOK_AGAIN_SECONDS = 15.0
 """How long silence is trusted: a crash of the database may have taken back what was projected last."""
 
+_SPARE_CONNECTION_SECONDS = 0.05
+
 _RETRY_SECONDS = (0.2, 1.0, 5.0)
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection]
@@ -51,11 +53,15 @@ class Projector:
         self._moved = asyncio.Condition()
         self._target = 0
         self._task: asyncio.Task[None] | None = None
+        self._poisoned = False
         self._ahead: tuple[int, list[Entry | Unreadable]] = 0, []
         """Events read ahead, and after which position; at most one batch."""
         self.positions: dict[str, int] = dict.fromkeys(self._models, 0)
         self.failure: str | None = None
         """Why nothing is projected just now; None while all is well."""
+
+        self.parked = 0
+        """Aggregates that a read model could not follow, as last looked at: at the start, after poison, in silence."""
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name="projector")
@@ -83,11 +89,15 @@ class Projector:
         return self.positions[name] >= position
 
     async def _run(self) -> None:
-        failures = 0
+        failures, count_parked = 0, True
         while True:
             self._told.clear()
             try:
                 worked = await self.project_once()
+                self.failure, failures = None, 0
+                if count_parked or self._poisoned:
+                    await self._count_parked()
+                    count_parked = False
             except Exception as error:  # whatever it is, it is reported, and the projector tries again
                 unknown = isinstance(error, UnknownEvent)
                 self.failure = str(error) if unknown else type(error).__name__
@@ -97,13 +107,24 @@ class Projector:
                 await asyncio.sleep(_RETRY_SECONDS[-1 if unknown else min(failures, len(_RETRY_SECONDS) - 1)])
                 failures += 1
                 continue
-            self.failure, failures = None, 0
             if worked:
                 continue
             # While behind, another replica holds the locks: look again soon whether it still does.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_BEHIND_ANOTHER_SECONDS if self.behind else self._look_again):
+            behind = self.behind > 0
+            try:
+                async with asyncio.timeout(_BEHIND_ANOTHER_SECONDS if behind else self._look_again):
                     await self._told.wait()
+            except TimeoutError:
+                count_parked = not behind
+
+    async def _count_parked(self) -> None:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(
+                "SELECT count(*) FROM parked_aggregates WHERE read_model = ANY(%s)", (list(self._models),)
+            )
+            row = await cursor.fetchone()
+        assert row is not None
+        self.parked, self._poisoned = row[0], False
 
     async def _replace_lost_connections(self) -> None:
         """All at once: found one by one, each would cost another failure and a longer pause."""
@@ -139,6 +160,7 @@ class Projector:
                 names = [name for name in mine if mine[name] == position]
                 models = [self._models[name] for name in names]
                 if not await digest_together(connection, models, entries, lambda e=entries: self._read_ahead(e, limit)):
+                    self._poisoned = True
                     for model in models:
                         await digest(connection, model, entries, self._report)
                 reached |= dict.fromkeys(names, entries[-1].position)
@@ -147,9 +169,7 @@ class Projector:
                 )
         return mine | reached, bool(reached)
 
-    async def _next(
-        self, connection: psycopg.AsyncConnection, position: int, limit: int
-    ) -> list[Entry | Unreadable]:
+    async def _next(self, connection: psycopg.AsyncConnection, position: int, limit: int) -> list[Entry | Unreadable]:
         """The events after this position, read ahead or now."""
         (after, entries), self._ahead = self._ahead, (0, [])
         return entries if entries and after == position else await self._log.entries(connection, position, limit)
@@ -159,8 +179,9 @@ class Projector:
         if len(entries) < limit:
             return
         after = entries[-1].position
-        with contextlib.suppress(UnknownEvent):  # met again, and reported, when it is its turn
-            async with self._pool.connection() as connection:
+        # An unknown event is met again, and reported, when it is its turn; scarce connections are for others.
+        with contextlib.suppress(UnknownEvent, PoolTimeout):
+            async with self._pool.connection(timeout=_SPARE_CONNECTION_SECONDS) as connection:
                 self._ahead = after, await self._log.entries(connection, after, limit)
 
     async def _read_positions(self, connection: psycopg.AsyncConnection) -> dict[str, int]:

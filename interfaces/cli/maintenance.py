@@ -132,9 +132,13 @@ def _live_server(url: str, keys: dict[str, str]) -> Iterator[Finding]:
                 return
             yield Finding("server", f"{url} is alive, version {_served_version(client)}")
             yield _clock(alive)
-            for name, works in client.get("/readyz").json()["checks"].items():
+            readiness = client.get("/readyz").json()
+            for name, works in readiness["checks"].items():
                 remedy = None if works else "the server's log says why; it goes on trying by itself"
                 yield Finding(f"ready: {name}", "yes" if works else "no", remedy)
+            parked = readiness["detail"]["parked_aggregates"]
+            remedy = f"read models could not digest them; after an upgrade: {command('unpark')}" if parked else None
+            yield Finding("parked aggregates", str(parked), remedy)
             for name, key in keys.items():
                 yield _key(client, name, key)
     except (httpx.HTTPError, httpx.InvalidURL) as error:

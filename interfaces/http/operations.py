@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from interfaces.http.json_bodies import Json
 
-Readiness = Callable[[], dict[str, bool]]
+Readiness = Callable[[], tuple[dict[str, bool], dict[str, int]]]
+"""Each part and whether it works; and figures that somebody should look at, which do not stop the work."""
 
 
 def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRouter:
-    """`/healthz`, `/readyz`, `/metrics`. `ready` names each part and whether it works."""
+    """`/healthz`, `/readyz`, `/metrics`."""
     router = APIRouter(tags=["operations"])
 
     @router.head("/healthz", include_in_schema=False)
@@ -28,10 +29,10 @@ def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRoute
         responses={503: {"description": "Not ready; `checks` says what is missing"}},
     )
     async def readyz() -> Json:
-        checks = ready()
+        checks, detail = ready()
         fine = all(checks.values())
         return Json(
-            {"status": "ready" if fine else "not ready", "checks": checks},
+            {"status": "ready" if fine else "not ready", "checks": checks, "detail": detail},
             status_code=200 if fine else 503,
             headers={} if fine else {"Retry-After": "1"},
         )

@@ -207,7 +207,8 @@ class Writer:
         if connection is None or _is_lost(error, connection):
             return False
         try:
-            await connection.execute("ROLLBACK")
+            # Not by execute: only this forgets the statements whose preparation the failed pipeline skipped.
+            await connection.rollback()
         except errors.Error:
             return False
         return True

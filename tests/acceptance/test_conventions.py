@@ -1106,3 +1106,12 @@ async def test_a_lost_database_is_503_with_retry_after(handraise: Service) -> No
     assert (await handraise.agent.get(f"/api/requests/{asked['id']}")).json() == asked
     ready = await handraise.nobody.get("/readyz")
     assert (ready.status_code, ready.json()["checks"]["writer"], ready.json()["checks"]["tail"]) == (503, False, True)
+
+
+@pytest.mark.parametrize("id", ["nobody", "system"])
+async def test_ids_that_stand_for_something_else_are_reserved(handraise: Service, id: str) -> None:
+    """Nobody can be called `nobody` or `system`; somebody of that name gets the next free id."""
+    refused = await handraise.admin.post("/api/users", json={"id": id, "name": "Somebody"})
+    assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "id")
+    made = await handraise.admin.post("/api/users", json={"name": id})
+    assert made.json()["id"] == f"{id}-2"

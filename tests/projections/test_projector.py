@@ -145,6 +145,17 @@ async def test_events_are_projected_in_batches(handraise: Service, database: str
         assert (projector.positions, sum(tally.batches), max(tally.batches)) == ({"tally": head}, head, 4)
 
 
+async def test_it_works_with_the_last_connection_there_is(handraise: Service, database: str) -> None:
+    """Reading ahead is for when connections are to spare: without one, batches follow each other all the same."""
+    for _ in range(5):
+        await handraise.ask()
+    head = await handraise.app.store.head()
+    async with prepared(database, Tally(), size=2) as pool, pool.connection():
+        async with asyncio.timeout(4):  # sooner than the pool gives up
+            await drained(Projector(pool, log_of(handraise), [Tally()], silent), limit=3)
+    assert [position for position, _ in await rows(database, TALLY)] == list(range(1, head + 1))
+
+
 async def test_it_sleeps_until_the_tail_wakes_it(handraise: Service, database: str) -> None:
     """Word of a new event is what starts work: at once, and nothing is read while nothing happens."""
     log = WatchedLog(log_of(handraise))
