@@ -10,11 +10,11 @@ from tests.support.service import Service
 async def test_parked_aggregates_show_in_readiness_and_metrics(handraise: Service, database: str) -> None:
     """An event that no read model can digest stops nothing, and does not stay unseen."""
     asked = await handraise.ask()
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute(
             "UPDATE handraise_events SET state = '\\x7b'::bytea WHERE originator_id = %s", (asked["id"],)
         )
-        await connection.execute("UPDATE read_models SET version = version, position = 0")
+        await connection.execute("UPDATE read_models SET position = 0")
         for table in ("request_list", "dashboard_requests", "dashboard_counts", "audit", "audit_requests"):
             await connection.execute(f"TRUNCATE {table}".encode())
     later = await handraise.ask()
