@@ -65,9 +65,7 @@ class DirectoryService:
         owner_id = None if owner is None else await self._user("owner", owner)
 
         def add(readable_id: str) -> Agent:
-            return Agent.add(
-                readable_id=readable_id, name=name, owner=owner_id, actor=actor, now=self._clock.now()
-            )
+            return Agent.add(readable_id=readable_id, name=name, owner=owner_id, actor=actor, now=self._clock.now())
 
         return await self._add("agent", id, name, add)
 
@@ -147,9 +145,7 @@ class DirectoryService:
             try:
                 return given, await self._store.save(make(given))
             except VersionConflict:
-                raise AlreadyExists(
-                    f"{kind} id {given!r} is in use or was; ids are never given again"
-                ) from None
+                raise AlreadyExists(f"{kind} id {given!r} is in use or was; ids are never given again") from None
         stem = readable_id_from(name) or kind
         for number in range(1, 1000):
             readable_id = stem if number == 1 else f"{stem}-{number}"
@@ -168,9 +164,7 @@ class DirectoryService:
         return await _known(field, "agent", readable_id, self._directory.agent_id)
 
 
-async def _known(
-    field: str, kind: str, readable_id: str, find: Callable[[str], Awaitable[UUID | None]]
-) -> UUID:
+async def _known(field: str, kind: str, readable_id: str, find: Callable[[str], Awaitable[UUID | None]]) -> UUID:
     id = await find(readable_id)
     if id is None:
         raise Invalid([FieldError(field, f"there is no {kind} {readable_id!r}")])

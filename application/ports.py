@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -56,13 +56,18 @@ class EventStore(Protocol):
         ...
 
     async def save(
-        self, *aggregates: Aggregate, before: datetime | None = None, sealed_answer: Answer | None = None
+        self,
+        *aggregates: Aggregate,
+        before: datetime | None = None,
+        sealed_answer: Answer | None = None,
+        committed: Callable[[], None] | None = None,
     ) -> int:
         """Append the pending events of all aggregates, or of none; returns the position of the last.
 
         `before` is a deadline that the database's clock checks at the moment of writing. `sealed_answer` goes into
-        the vault in the same transaction. Raises `VersionConflict`, `DeadlinePassed`, or `Unavailable` when nothing
-        was written because the database could not be reached or the queue is full.
+        the vault in the same transaction. `committed` is called once all is written, before anybody else learns of
+        it. Raises `VersionConflict`, `DeadlinePassed`, or `Unavailable` when nothing was written because the database
+        could not be reached or the queue is full.
         """
         ...
 

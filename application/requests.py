@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -221,9 +222,7 @@ class Requests:
             ("metadata", ask.metadata, limits.depth),
         ):
             if value is not None and (depth := json_depth(value)) > most:
-                raise Invalid(
-                    [FieldError(name, f"is nested {depth} levels deep; at most {most} are allowed")]
-                )
+                raise Invalid([FieldError(name, f"is nested {depth} levels deep; at most {most} are allowed")])
 
     async def _run_user(self, ask: Ask, by: AgentCaller) -> UUID | None:
         if ask.run_user is None:
@@ -232,16 +231,12 @@ class Requests:
         if run_user is None:
             raise Invalid([FieldError("run_user", f"there is no active user {ask.run_user!r}")])
         if by.run_user not in (None, run_user):
-            raise NotAllowed(
-                "this key is bound to another run_user; leave run_user out or use that person's key"
-            )
+            raise NotAllowed("this key is bound to another run_user; leave run_user out or use that person's key")
         return run_user
 
     def _deadline(self, ask: Ask, now: datetime) -> datetime | None:
         if ask.expires_in is not None and ask.expires_at is not None:
-            raise Invalid(
-                [FieldError("expires_at", "give either expires_at or expires_in_seconds, not both")]
-            )
+            raise Invalid([FieldError("expires_at", "give either expires_at or expires_in_seconds, not both")])
         latest = now + self._limits.lifetime
         if ask.expires_in is not None:
             if ask.expires_in > self._limits.lifetime:
@@ -264,9 +259,7 @@ class Requests:
         Raises `NotFound`, or `AmbiguousId` listing the agents.
         """
         id = _canonical_uuid(id_or_unique_id)
-        if (
-            id is not None and id.version == 5
-        ):  # requests have version 5; `_load` tries the other meaning on a miss
+        if id is not None and id.version == 5:  # requests have version 5; `_load` tries the other meaning on a miss
             return id
         return await self._named(id_or_unique_id, by)
 
@@ -288,9 +281,7 @@ class Requests:
         if len(named) > 1:
             names = await self._directory.readable_ids(agent for _, agent in named)
             agents = ", ".join(sorted(names.values()))
-            raise AmbiguousId(
-                f"{unique_id!r} was asked by several agents ({agents}): name one as agent, or use the id"
-            )
+            raise AmbiguousId(f"{unique_id!r} was asked by several agents ({agents}): name one as agent, or use the id")
         return named[0][0]
 
     async def get(self, id: UUID, by: Caller) -> Request:
@@ -304,21 +295,26 @@ class Requests:
         request = await self.get(id, by)
         return request, await self._store.history(request.id)
 
-    async def wait(self, id: UUID, by: Caller, seconds: float) -> Request:
+    async def wait(self, id: UUID, by: Caller, seconds: float, gone: asyncio.Future[None] | None = None) -> Request:
         """The request as soon as it is closed, or as it stands when the time is up. Changes nothing.
 
-        Raises `NotFound` or `NotAllowed`.
+        `gone` is done when the caller has gone away: the wait ends then. Raises `NotFound` or `NotAllowed`.
         """
         with self._waits.register(id) as closed:
             request = await self.get(id, by)
             if not request.is_open or seconds <= 0:
                 return request
             if request.id != id:
-                return await self.wait(request.id, by, seconds)
+                return await self.wait(request.id, by, seconds, gone)
             # Only the id is held while waiting: ten thousand waits must not hold ten thousand messages.
             del request
-            await asyncio.wait((closed,), timeout=seconds)
-        return await self.get(id, by)
+            ends = (closed,) if gone is None else (closed, gone)
+            await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            request = closed.result() if closed.done() else None
+        if request is None:
+            return await self.get(id, by)
+        request.check_may_read(by)
+        return request
 
     async def _load(self, id: UUID, by: Caller) -> Request:
         request = await self._own(id, by)
@@ -466,6 +462,7 @@ class Requests:
                     request,
                     before=request.asked.expires_at if _must_beat_deadline(request) else None,
                     sealed_answer=sealed(request, result),
+                    committed=None if request.is_open else partial(self._waits.closed, request.id, request),
                 )
             except VersionConflict:
                 continue

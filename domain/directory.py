@@ -83,9 +83,7 @@ class User(BaseAggregate[UUID]):
         self.email: str | None = None
 
     @classmethod
-    def add(
-        cls, *, readable_id: str, name: str, email: str | None, role: Role, actor: str, now: datetime
-    ) -> Self:
+    def add(cls, *, readable_id: str, name: str, email: str | None, role: Role, actor: str, now: datetime) -> Self:
         """A new person. Raises `Invalid` for an unusable readable id."""
         check_readable_id(readable_id)
         return cls._create(

@@ -255,9 +255,7 @@ class Request(BaseAggregate[UUID]):
     ) -> Self:
         """A new request. Raises `Invalid` for a deadline that has passed already."""
         if expires_at is not None and expires_at <= now:
-            raise Invalid(
-                [FieldError("expires_at", f"must be in the future; {instant(expires_at)} has passed")]
-            )
+            raise Invalid([FieldError("expires_at", f"must be in the future; {instant(expires_at)} has passed")])
         schema = question.response_schema
         return cls._create(
             cls.Requested,
@@ -397,9 +395,7 @@ class Request(BaseAggregate[UUID]):
         except Invalid:
             return False
 
-    def _refuse_answer(
-        self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "closed"]
-    ) -> None:
+    def _refuse_answer(self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "closed"]) -> None:
         if (by.actor, why) not in self.refused:
             self.trigger_event(self.AnswerRefused, timestamp=now, actor=by.actor, via=str(via), why=why)
 
@@ -479,9 +475,7 @@ class Request(BaseAggregate[UUID]):
                 raise Gone("the answer was collected more than 60 s ago; it is no longer kept")
             return
         if closing.sealed_until is not None and now >= closing.sealed_until:
-            raise Gone(
-                f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept"
-            )
+            raise Gone(f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept")
         self.trigger_event(self.Collected, timestamp=now, actor=by.actor, receipt=receipt)
 
     def acknowledge(self, receipt: str, *, by: Caller, now: datetime) -> None:

@@ -39,9 +39,7 @@ def read_credentials(data_dir: Path) -> Credentials | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise UnreadableFile(
-            f"cannot read {path}: {error}; move it away and start the server again"
-        ) from None
+        raise UnreadableFile(f"cannot read {path}: {error}; move it away and start the server again") from None
 
 
 def write_credentials(data_dir: Path, credentials: Credentials) -> Path:

@@ -28,9 +28,7 @@ class Metrics:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
         )
-        self.events = Counter(
-            "handraise_events", "Events seen in the log, by type", ["type"], registry=self.registry
-        )
+        self.events = Counter("handraise_events", "Events seen in the log, by type", ["type"], registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
         """A gauge that is read when somebody looks."""

@@ -45,13 +45,9 @@ class Settings(BaseSettings):
     max_schema_bytes: int = Field(64 * 1024, ge=1, description="The largest response schema or UI schema.")
     max_answer_bytes: int = Field(256 * 1024, ge=1, description="The largest answer.")
     max_metadata_bytes: int = Field(64 * 1024, ge=1, description="The largest metadata.")
-    max_metadata_depth: int = Field(
-        32, ge=1, le=100, description="The deepest nesting in metadata, in levels."
-    )
+    max_metadata_depth: int = Field(32, ge=1, le=100, description="The deepest nesting in metadata, in levels.")
 
-    max_queued_writes: int = Field(
-        10_000, ge=1, description="Writes that may wait for the database before 503."
-    )
+    max_queued_writes: int = Field(10_000, ge=1, description="Writes that may wait for the database before 503.")
     database_pool_size: int = Field(8, ge=2, description="Connections for reading, at most.")
     sealed_answer_seconds: int = Field(
         24 * 3600, ge=60, description="How long an agent may take to collect a sealed answer."

@@ -27,6 +27,9 @@ LOOK_AGAIN_SECONDS = 15.0
 
 _SPARE_CONNECTION_SECONDS = 0.05
 
+_GATHER_SECONDS = 0.005
+"""How long to let events gather, unless somebody waits for them: whoever answers and whoever waits come first."""
+
 _RETRY_SECONDS = (0.2, 1.0, 5.0)
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection]
@@ -50,6 +53,7 @@ class Projector:
         self._report = report
         self._look_again = look_again_seconds
         self._told = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._moved = asyncio.Condition()
         self._target = 0
         self._task: asyncio.Task[None] | None = None
@@ -83,6 +87,9 @@ class Projector:
 
     async def reached(self, name: str, position: int, seconds: float) -> bool:
         """Wait until this read model is at `position`; False when the time is up first."""
+        if self.positions[name] >= position:
+            return True
+        self._hurried.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds), self._moved:
                 await self._moved.wait_for(lambda: self.positions[name] >= position)
@@ -107,7 +114,7 @@ class Projector:
                 await asyncio.sleep(_RETRY_SECONDS[-1 if unknown else min(failures, len(_RETRY_SECONDS) - 1)])
                 failures += 1
                 continue
-            if worked:
+            if worked and self.behind:
                 continue
             # While behind, another replica holds the locks: look again soon whether it still does.
             behind = self.behind > 0
@@ -116,6 +123,14 @@ class Projector:
                     await self._told.wait()
             except TimeoutError:
                 count_parked = not behind
+            else:
+                await self._gather()
+
+    async def _gather(self) -> None:
+        self._hurried.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GATHER_SECONDS):
+                await self._hurried.wait()
 
     async def _count_parked(self) -> None:
         async with self._pool.connection() as connection:

@@ -239,7 +239,10 @@ async def _verify(database_url: str | None, data_dir: Path, known: Head | None) 
 
     from interfaces.postgres.chain import verify as verify_chain
 
-    async with database(database_url, data_dir) as conninfo, await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with (
+        database(database_url, data_dir) as conninfo,
+        await psycopg.AsyncConnection.connect(conninfo) as connection,
+    ):
         return await verify_chain(connection, known_head=known)
 
 

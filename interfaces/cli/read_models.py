@@ -105,7 +105,9 @@ async def _log(conninfo: str, data_dir: Path) -> PostgresLog:
     given: dict[str, Any] = {"data_dir": data_dir}
     settings = Settings(**given)
     if settings.secret_key is None and not (data_dir / SECRET_KEY).exists():
-        raise CommandFailed(f"there is no {SECRET_KEY} in {data_dir}: give the server's --data-dir, or HANDRAISE_SECRET_KEY")
+        raise CommandFailed(
+            f"there is no {SECRET_KEY} in {data_dir}: give the server's --data-dir, or HANDRAISE_SECRET_KEY"
+        )
     try:
         key = MasterKey(master_key(settings))
         async with await psycopg.AsyncConnection.connect(conninfo) as connection:

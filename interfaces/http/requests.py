@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from domain.answers import ABSENT
 from domain.callers import Caller, Via
 from interfaces.http.callers import Authenticate, authenticated_route, caller, via
 from interfaces.http.json_bodies import Json
+from interfaces.http.long_poll import LongPoll
 from interfaces.http.models import (
     CancelBody,
     CollectedView,
@@ -88,9 +90,14 @@ def request_routes(
         by: By,
         timeout_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 30,
         min_position: MinPosition = None,
-    ) -> Json:
+    ) -> LongPoll:
         await reads.check(min_position)
-        return Json(await represent.request(await requests.wait(await requests.find(id, by), by, timeout_seconds)))
+        found = await requests.find(id, by)
+
+        async def wait_for(gone: asyncio.Future[None]) -> Json:
+            return Json(await represent.request(await requests.wait(found, by, timeout_seconds, gone)))
+
+        return LongPoll(wait_for)
 
     @router.get(
         "/requests/{id}/history",

@@ -96,8 +96,7 @@ class PostgresDirectory:
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
         return await self._page(
             AgentEntry,
-            "SELECT id, readable_id, name, owner FROM agents"
-            " WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
+            "SELECT id, readable_id, name, owner FROM agents WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
             after,
             limit,
         )
@@ -131,5 +130,3 @@ class PostgresDirectory:
 def _text(given: str) -> str:
     """What Postgres cannot hold as text (NUL, lone surrogates) names nothing; it must not become an error."""
     return given.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-

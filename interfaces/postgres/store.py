@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,9 +37,7 @@ class _Row:
 class PostgresEventStore:
     """Implements `application.ports.EventStore`."""
 
-    def __init__(
-        self, pool: Pool, writer: Writer, master_key: MasterKey
-    ) -> None:
+    def __init__(self, pool: Pool, writer: Writer, master_key: MasterKey) -> None:
         self._pool = pool
         self._writer = writer
         self._master_key = master_key
@@ -121,7 +119,11 @@ class PostgresEventStore:
     # -- saving
 
     async def save(
-        self, *aggregates: Aggregate, before: datetime | None = None, sealed_answer: Answer | None = None
+        self,
+        *aggregates: Aggregate,
+        before: datetime | None = None,
+        sealed_answer: Answer | None = None,
+        committed: Callable[[], None] | None = None,
     ) -> int:
         stored: list[StoredEvent] = []
         rows: list[Change] = []
@@ -136,13 +138,17 @@ class PostgresEventStore:
         if sealed_answer is not None:
             rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
         rows += [(ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))) for id, key in new_keys.items()]
-        position = await self._writer.append(stored, rows, before)
-        for id, key in new_keys.items():  # only now: a refused creation must not displace the key that is in use
-            self._remember(id, key)
-        for aggregate in aggregates:
-            if isinstance(aggregate, Request):
-                aggregate.position = position
-        return position
+
+        def written(position: int) -> None:
+            for id, key in new_keys.items():  # only now: a refused creation must not displace the key that is in use
+                self._remember(id, key)
+            for aggregate in aggregates:
+                if isinstance(aggregate, Request):
+                    aggregate.position = position
+            if committed is not None:
+                committed()
+
+        return await self._writer.append(stored, rows, before, written)
 
     async def _key_for(self, event: RecordedEvent, new_keys: dict[UUID, bytes]) -> bytes | None:
         """The data key to seal this event with; a new one for a first event with content."""

@@ -32,6 +32,7 @@ APPEND_LOCK = 0x68616E6472_02
 CHANNEL = "handraise"
 
 _BATCH_GROUPS = 256
+_TOLD_AT_ONCE = 16
 _BATCH_BYTES = 8 * 1024 * 1024
 _RECONNECT_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -56,6 +57,7 @@ class Group:
     changes: Sequence[Change]
     before: datetime | None
     result: asyncio.Future[int]
+    on_written: Callable[[int], None] | None = None
     positions: list[int] = field(default_factory=list)
 
     @property
@@ -120,21 +122,26 @@ class Writer:
         self._fail_queue("the server is stopping")
 
     async def append(
-        self, events: Sequence[StoredEvent], changes: Sequence[Change], before: datetime | None = None
+        self,
+        events: Sequence[StoredEvent],
+        changes: Sequence[Change],
+        before: datetime | None = None,
+        on_written: Callable[[int], None] | None = None,
     ) -> int:
         """Append one group and return the position of its last event.
 
-        It is written even when the caller goes away meanwhile. Raises `VersionConflict`, `DeadlinePassed`,
-        `AlreadyExists` for a unique inline row, or `Unavailable` when nothing was written.
+        It is written even when the caller goes away meanwhile. `on_written` gets the position once the group is
+        written, before anybody else learns of it; it must be quick and not raise. Raises `VersionConflict`,
+        `DeadlinePassed`, `AlreadyExists` for a unique inline row, or `Unavailable` when nothing was written.
         """
         if self._stopping or not self.connected:
             raise Unavailable("the database cannot be reached just now; nothing was written")
         if len(self._queue) >= self._queue_size:
             raise Unavailable(f"{self._queue_size} writes are waiting already; nothing was written")
-        group = Group(events, changes, before, asyncio.get_running_loop().create_future())
+        group = Group(events, changes, before, asyncio.get_running_loop().create_future(), on_written)
         self._queue.append(group)
         self._filled.set()
-        return await asyncio.shield(group.result)
+        return await group.result
 
     # -- the loop
 
@@ -223,20 +230,18 @@ class Writer:
             await connection.execute("BEGIN")
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             head = await connection.execute(
-                f"SELECT position, hash, {self._clock.sql} FROM event_chain"  # noqa: S608  our own expression
-                " ORDER BY position DESC LIMIT 1",
-                binary=True,
-            )
-            found = await connection.execute(
-                "SELECT originator_id, max(originator_version) FROM handraise_events"
-                " WHERE originator_id = ANY(%s::uuid[]) GROUP BY originator_id",
+                f"SELECT head.position, head.hash, {self._clock.sql}, present.ids, present.versions"  # noqa: S608
+                " FROM (SELECT position, hash FROM event_chain ORDER BY position DESC LIMIT 1) AS head,"
+                " (SELECT array_agg(originator_id) AS ids, array_agg(version) AS versions FROM"
+                "  (SELECT originator_id, max(originator_version) AS version FROM handraise_events"
+                "   WHERE originator_id = ANY(%b::uuid[]) GROUP BY originator_id) AS each) AS present",
                 (ids,),
                 binary=True,
             )
             row = await head.fetchone()
             assert row is not None
-            position, hash_, now = row
-            versions: dict[UUID, int] = dict(await found.fetchall())
+            position, hash_, now, present, present_at = row
+            versions: dict[UUID, int] = dict(zip(present or (), present_at or (), strict=True))
             self._clock.set(now)
 
             batch = _Batch(position, hash_)
@@ -254,20 +259,15 @@ class Writer:
                 _settle(refused)
                 return []
             await connection.execute(
-                "INSERT INTO handraise_events"
-                " (originator_id, originator_version, topic, state, notification_id)"
-                " SELECT * FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::bytea[], %b::bigint[])",
-                (batch.ids, batch.versions, batch.topics, batch.states, batch.positions),
-            )
-            await connection.execute(
-                "INSERT INTO event_chain (position, hash) SELECT * FROM unnest(%b::bigint[], %b::bytea[])",
-                (batch.positions, batch.hashes),
+                "WITH events AS (INSERT INTO handraise_events"
+                "  (originator_id, originator_version, topic, state, notification_id)"
+                "  SELECT * FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::bytea[], %b::bigint[])),"
+                " links AS (INSERT INTO event_chain (position, hash) SELECT * FROM unnest(%b::bigint[], %b::bytea[]))"
+                " SELECT pg_notify(%s, %s)",
+                (*batch.events, batch.positions, batch.hashes, CHANNEL, str(batch.positions[-1])),
             )
             for bulk, columns in _by_statement(fitting):
                 await connection.execute(bulk.sql.encode(), columns)
-            await connection.execute(
-                "SELECT pg_notify(%s, %s)", (CHANNEL, str(batch.positions[-1]))
-            )
             self._committing = True
             await connection.execute("COMMIT")
         self._committing = False
@@ -283,8 +283,17 @@ class Writer:
         self.batches += 1
         self.events += len(recorded)
         for group in groups:
-            group.settle(group.positions[-1])
+            if group.on_written is not None:
+                group.on_written(group.positions[-1])
         self._on_committed(recorded)
+        self._tell(groups)
+
+    def _tell(self, groups: Sequence[Group]) -> None:
+        """Some callers at a time: the next batch is on its way to the disk while the others go on."""
+        for group in groups[:_TOLD_AT_ONCE]:
+            group.settle(group.positions[-1])
+        if later := groups[_TOLD_AT_ONCE:]:
+            asyncio.get_running_loop().call_soon(self._tell, later)
 
     # -- a lost connection
 
@@ -336,8 +345,6 @@ class Writer:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             for group in groups:
-                if group.result.done():
-                    continue
                 first = group.events[0]
                 cursor = await connection.execute(
                     "SELECT notification_id FROM handraise_events"
@@ -376,14 +383,17 @@ class _Batch:
         self.positions: list[int] = []
         self.hashes: list[bytes] = []
 
+    @property
+    def events(self) -> tuple[list[UUID], list[int], list[str], list[bytes], list[int]]:
+        """The columns of `handraise_events`."""
+        return self.ids, self.versions, self.topics, self.states, self.positions
+
     def add(self, group: Group) -> None:
         group.positions = []
         for event in group.events:
             self._position += 1
             id_ = _uuid(event)
-            self._hash = link(
-                self._hash, self._position, id_, event.originator_version, event.topic, event.state
-            )
+            self._hash = link(self._hash, self._position, id_, event.originator_version, event.topic, event.state)
             self.ids.append(id_)
             self.versions.append(event.originator_version)
             self.topics.append(event.topic)
@@ -437,10 +447,7 @@ def _uuid(event: StoredEvent) -> UUID:
 
 
 def _is_lost(error: Exception, connection: psycopg.AsyncConnection) -> bool:
-    return (
-        connection.closed
-        or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow))
-    )
+    return connection.closed or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow))
 
 
 def _refusal(error: Exception) -> Exception:

@@ -14,7 +14,7 @@ from psycopg.sql import SQL
 
 from interfaces.app import READ_MODELS
 from interfaces.postgres.log import PostgresLog
-from interfaces.postgres.migrate import migrate, prepare_read_models
+from interfaces.postgres.migrate import prepare_read_models
 from interfaces.postgres.pool import new_pool
 from interfaces.postgres.sealing import MasterKey, new_data_key
 from projections.projector import Projector
