@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -26,12 +26,15 @@ class Decision:
 
     def as_fact(self) -> dict[str, Any]:
         """The decision as plain JSON values, people and lists as UUID text."""
-        fact = asdict(self)
-        fact["chosen"] = str(self.chosen) if self.chosen else None
-        fact["list"] = str(self.list) if self.list else None
-        fact["candidates"] = [str(candidate) for candidate in self.candidates]
-        fact["trace"] = [dict(step) for step in self.trace]
-        return fact
+        return {
+            "level": self.level,
+            "reason": self.reason,
+            "chosen": str(self.chosen) if self.chosen else None,
+            "list": str(self.list) if self.list else None,
+            "strategy": self.strategy,
+            "candidates": [str(candidate) for candidate in self.candidates],
+            "trace": [dict(step) for step in self.trace],
+        }
 
 
 def fall_back(run_user: UUID | None) -> Decision:

@@ -13,11 +13,13 @@ from domain.errors import Unavailable
 from domain.request import Request
 from interfaces.postgres.writer import Recorded
 
-_LONGEST_SLEEP = 3600.0
+_LONGEST_SLEEP = 60.0
+"""Seconds; also how late a sealed answer that nobody collects may be shredded."""
+
 _SHORTEST_SLEEP = 0.1
 """Seconds between two looks at the due times, so that a flood of new requests does not become a flood of queries."""
 
-_PLANS = {Request.Requested.TOPIC, Request.Responded.TOPIC, Request.Collected.TOPIC}
+_PLANS = {Request.Requested.TOPIC, Request.Collected.TOPIC}
 
 log = structlog.get_logger(__name__)
 

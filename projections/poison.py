@@ -32,17 +32,14 @@ async def digest_together(
     entries: Sequence[Entry | Unreadable],
     meanwhile: Callable[[], Awaitable[None]],
 ) -> bool:
-    """Apply these events to all models, in the caller's transaction, their statements sent without waiting.
+    """Apply these events to models for which nothing is parked, in the caller's transaction, without waiting.
 
-    `meanwhile` is run while the database works. False where there is poison, new or known: nothing is changed then,
-    and `digest` finds out which.
+    `meanwhile` is run while the database works. False where there is poison: nothing is changed then, and `digest`
+    finds out which.
     """
     readable = [entry for entry in entries if isinstance(entry, Entry)]
     if len(readable) < len(entries):
         return False
-    for model in models:
-        if await _parked_among(connection, model.name, {entry.aggregate_id for entry in entries}):
-            return False
     try:
         async with connection.transaction(), connection.pipeline():
             for model in models:

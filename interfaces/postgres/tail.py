@@ -20,6 +20,7 @@ from interfaces.postgres.pool import Pool
 from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
+_OWN_COMMIT_SECONDS = 0.0005
 
 log = structlog.get_logger(__name__)
 
@@ -111,6 +112,12 @@ class Tail:
                 self.listening = False
             await asyncio.sleep(delay)
             delay = min(delay * 2, 2.0)
+
+    async def _after_the_writer(self, position: int) -> None:
+        """Word of this replica's own commit often comes before the commit's answer: then nothing need be read."""
+        await asyncio.sleep(_OWN_COMMIT_SECONDS)
+        if position > self.position:
+            self._told.set()
 
     async def _follow(self) -> None:
         while True:

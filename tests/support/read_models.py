@@ -37,7 +37,7 @@ PATIENCE = 20.0
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Returns once the condition holds. Raises `TimeoutError` when it never does."""
     async with asyncio.timeout(PATIENCE):
-        while not await condition():  # noqa: ASYNC110  what the database shows sets no event here
+        while not await condition():
             await asyncio.sleep(0.005)
 
 

@@ -845,6 +845,7 @@ async def _two_replicas(
         for seen, start in ((first.seen, 0), (second.seen, 0), (late, late_start)):
             await until(lambda seen=seen, start=start: len(seen) >= total - start)
             assert [(r.position, r.originator_id, r.version) for r in seen] == ids[start:]
+        await until(lambda: first.tail.listening and second.tail.listening)  # the one that was cut off is back
     await postgres.drop_database(conninfo)
 
 
