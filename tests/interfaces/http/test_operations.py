@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import psycopg
 
+from tests.support.processes import PATIENCE
 from tests.support.service import Service
 
 
@@ -20,6 +23,8 @@ async def test_parked_aggregates_show_in_readiness_and_metrics(handraise: Servic
     later = await handraise.ask()
     listed = await handraise.admin.get(f"/api/requests?min_position={later['position']}")
     assert [item["id"] for item in listed.json()["items"]] == [later["id"]]
-    ready = await handraise.nobody.get("/readyz")
-    assert (ready.status_code, ready.json()["detail"]["parked_aggregates"]) == (200, 3)
+    async with asyncio.timeout(PATIENCE):
+        while (ready := await handraise.nobody.get("/readyz")).json()["detail"]["parked_aggregates"] != 3:
+            await asyncio.sleep(0.01)
+    assert ready.status_code == 200
     assert "\nhandraise_parked_aggregates 3.0\n" in (await handraise.nobody.get("/metrics")).text
