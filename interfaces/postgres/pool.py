@@ -12,6 +12,9 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from domain.errors import Unavailable
 
+KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2}
+"""Seconds, for connections that stay open: a network that went away silently is noticed."""
+
 Pool = AsyncConnectionPool[psycopg.AsyncConnection]
 
 T = TypeVar("T")

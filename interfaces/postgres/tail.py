@@ -16,7 +16,7 @@ from psycopg import errors, sql
 from psycopg_pool import PoolTimeout
 
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.pool import Pool
+from interfaces.postgres.pool import KEEPALIVES, Pool
 from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
@@ -95,9 +95,7 @@ class Tail:
                     self._conninfo,
                     autocommit=True,
                     application_name="handraise tail",
-                    keepalives_idle=10,
-                    keepalives_interval=5,
-                    keepalives_count=2,
+                    **KEEPALIVES,
                 ) as connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
                     self.listening, delay = True, 0.05

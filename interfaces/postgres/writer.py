@@ -27,6 +27,7 @@ from domain.errors import AlreadyExists, Unavailable
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.inline import Bulk, Change
+from interfaces.postgres.pool import KEEPALIVES
 
 APPEND_LOCK = 0x68616E6472_02
 CHANNEL = "handraise"
@@ -255,7 +256,7 @@ class Writer:
                 fitting.append(group)
                 batch.add(group)
             if not fitting:
-                await connection.execute("ROLLBACK")
+                await connection.execute("COMMIT")  # of nothing: a rollback would make psycopg prepare everything anew
                 _settle(refused)
                 return []
             await connection.execute(
@@ -360,7 +361,7 @@ class Writer:
     async def _connect(self) -> psycopg.AsyncConnection:
         started = time.monotonic()
         connection = await psycopg.AsyncConnection.connect(
-            self._conninfo, autocommit=True, prepare_threshold=1, application_name="handraise writer"
+            self._conninfo, autocommit=True, prepare_threshold=1, application_name="handraise writer", **KEEPALIVES
         )
         log.debug("writer connected", seconds=round(time.monotonic() - started, 3))
         return connection

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from interfaces.postgres.embedded import EmbeddedPostgres
 
 # No test survives a power cut, so none needs to wait for the disk.
-FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "authentication_timeout": "5s"}
 
 
 class TestServer:
