@@ -8,12 +8,10 @@ from typing import TypeVar
 
 import psycopg
 from psycopg import errors
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from domain.errors import Unavailable
-
-KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2}
-"""Seconds, for connections that stay open: a network that went away silently is noticed."""
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection]
 
@@ -30,6 +28,11 @@ def new_pool(conninfo: str, size: int) -> Pool:
         kwargs={"autocommit": True, "application_name": "handraise", "prepare_threshold": 2},
         open=False,
     )
+
+
+def lasting(conninfo: str) -> str:
+    """For a connection that stays open: that a network went away silently is noticed within half a minute."""
+    return make_conninfo(conninfo, keepalives_idle=10, keepalives_interval=5, keepalives_count=2)
 
 
 async def reading(

@@ -16,7 +16,7 @@ from psycopg import errors, sql
 from psycopg_pool import PoolTimeout
 
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.pool import KEEPALIVES, Pool
+from interfaces.postgres.pool import Pool, lasting
 from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
@@ -92,10 +92,9 @@ class Tail:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(
-                    self._conninfo,
+                    lasting(self._conninfo),
                     autocommit=True,
                     application_name="handraise tail",
-                    **KEEPALIVES,
                 ) as connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
                     self.listening, delay = True, 0.05
