@@ -45,6 +45,7 @@ async def _rebuild(models: list[ReadModel], database_url: str | None, data_dir: 
     import psycopg
 
     from interfaces.postgres.chain import verify
+    from interfaces.postgres.pool import indexed
     from projections.log import UnknownEvent
     from projections.rebuild import Rebuilding
     from projections.rebuild import rebuild as rebuild_model
@@ -55,7 +56,7 @@ async def _rebuild(models: list[ReadModel], database_url: str | None, data_dir: 
         if verdict.fault is not None:
             raise CommandFailed(f"nothing was rebuilt, since the log is not what was written: {verdict.fault}")
         log = await _log(conninfo, data_dir)
-        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(indexed(conninfo), autocommit=True) as connection:
             for model in models:
                 started = time.monotonic()
                 with _progress(model.name) as progress:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from domain.errors import Unavailable
@@ -21,13 +21,24 @@ T = TypeVar("T")
 def new_pool(conninfo: str, size: int) -> Pool:
     """A pool that is not open yet."""
     return AsyncConnectionPool(
-        conninfo,
+        indexed(conninfo),
         min_size=2,
         max_size=size,
         timeout=5,
         kwargs={"autocommit": True, "application_name": "handraise", "prepare_threshold": 2},
         open=False,
     )
+
+
+def indexed(conninfo: str) -> str:
+    """For queries that are all meant to go through an index.
+
+    While a table is young or grows fast there are no statistics that fit, and the planner would read all of it,
+    or all of what it is joined with, and keep that plan: look-ups would get slower with every request.
+    """
+    given = conninfo_to_dict(conninfo).get("options") or ""
+    ours = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+    return make_conninfo(conninfo, options=f"{given} {ours}".strip())
 
 
 def lasting(conninfo: str) -> str:

@@ -27,7 +27,7 @@ from domain.errors import AlreadyExists, Unavailable
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.inline import Bulk, Change
-from interfaces.postgres.pool import lasting
+from interfaces.postgres.pool import indexed, lasting
 
 APPEND_LOCK = 0x68616E6472_02
 CHANNEL = "handraise"
@@ -361,7 +361,7 @@ class Writer:
     async def _connect(self) -> psycopg.AsyncConnection:
         started = time.monotonic()
         connection = await psycopg.AsyncConnection.connect(
-            lasting(self._conninfo), autocommit=True, prepare_threshold=1, application_name="handraise writer"
+            lasting(indexed(self._conninfo)), autocommit=True, prepare_threshold=1, application_name="handraise writer"
         )
         log.debug("writer connected", seconds=round(time.monotonic() - started, 3))
         return connection
