@@ -16,37 +16,26 @@ a sealed question, never repeat anything that was sent. Their paths start at "te
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Literal, NoReturn, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 from unicodedata import normalize
-from urllib.parse import unquote
 
 from domain.errors import FieldError, Invalid
+from domain.form_text import MAX_DEPTH, NESTED_CHOICES, candidates, json_object, only_required, shape_of
 from domain.text import is_blank, join_path, json_depth, json_equal, text_errors
+from domain.wording import choose_one, quoted, refusal
 
-MAX_DEPTH = 64
-"""How deeply an answer's data may be nested."""
 MAX_OPTIONS = 50
 
 Outcome = Literal["approved", "rejected", "answered"]
 
 _YES = frozenset({"yes", "y", "true", "approve"})
 _NO = frozenset({"no", "n", "false", "reject"})
-_SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,99}", re.ASCII)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})\.[0-9]{1,100}", re.ASCII)
 _ORDINAL = re.compile(r"[1-9][0-9]?", re.ASCII)
 _OPTION_N = re.compile(r"option(0|[1-9][0-9]?)", re.ASCII)
-_REF_HOPS = 32
-_NESTED_CHOICES = 12  # branches on the way from a property to one of its values
-_LISTING = 600  # characters of a list of choices in a message
-_CHOICE = 80  # characters of one choice in a message
 
 
 class Absent(Enum):
@@ -117,11 +106,11 @@ def read_answer(
         data = ABSENT
     if data is ABSENT:
         if text is None:
-            raise _refusal("", f"There is no answer here. {_expected(question)}")
+            raise refusal("", f"There is no answer here. {_expected(question)}")
         return read_text(question, text, validator)
     by_data = _read_data(question, data, validator)
     if text is not None and not _agree(question, read_text(question, text, validator), by_data):
-        raise _refusal("text", "Text and data give different answers; send one of them.")
+        raise refusal("text", "Text and data give different answers; send one of them.")
     return by_data
 
 
@@ -134,7 +123,7 @@ def read_text(question: Question, text: str, validator: SchemaValidator) -> Answ
     if errors := text_errors(text, "text"):
         raise Invalid(errors)
     if is_blank(text):
-        raise _refusal("text", f"The answer is empty. {_expected(question)}")
+        raise refusal("text", f"The answer is empty. {_expected(question)}")
     if question.response_schema is not None:
         return _text_for_schema(question, question.response_schema, text, validator)
     if question.options is not None:
@@ -206,7 +195,7 @@ def same_answer(a: Answer, b: Answer) -> bool:
 def _read_data(question: Question, data: Any, validator: SchemaValidator) -> Answer:
     sealed = is_sealed(question)
     if json_depth(data) > MAX_DEPTH:
-        raise _refusal("data", f"The data is nested more than {MAX_DEPTH} levels deep.")
+        raise refusal("data", f"The data is nested more than {MAX_DEPTH} levels deep.")
     if errors := text_errors(data, "data"):
         if sealed:
             errors = [FieldError("data", "The data holds text or numbers that cannot be stored (NUL, NaN).")]
@@ -217,7 +206,7 @@ def _read_data(question: Question, data: Any, validator: SchemaValidator) -> Ans
         return _chosen(question.options, _data_option(question.options, data))
     if question.request_type == "approval":
         return _approval(data)
-    raise _refusal("data", f"This request takes text, not data. {_expected(question)}")
+    raise refusal("data", f"This request takes text, not data. {_expected(question)}")
 
 
 def _checked(question: Question, schema: Mapping[str, Any], data: Any, validator: SchemaValidator) -> Answer:
@@ -242,7 +231,7 @@ def _invalid_data(errors: list[FieldError]) -> Invalid:
 def _approval(data: Any) -> Answer:
     shape = "Send {approved: true or false, note?: text}."
     if not isinstance(data, dict):
-        raise _refusal("data", shape)
+        raise refusal("data", shape)
     given = cast("dict[str, Any]", data)
     errors: list[FieldError] = []
     approved = given.get("approved")
@@ -264,20 +253,20 @@ def _approval(data: Any) -> Answer:
 def _data_option(options: tuple[str, ...], data: Any) -> int:
     shape = f"Send {{index: 0 to {len(options) - 1}, option: its text}} or one of the two."
     if not isinstance(data, dict):
-        raise _refusal("data", shape)
+        raise refusal("data", shape)
     given = cast("dict[str, Any]", data)
     if not given or given.keys() - {"index", "option"}:
-        raise _refusal("data", shape)
+        raise refusal("data", shape)
     if "index" in given:
         index = _whole_number(given["index"])
         if index is None or not 0 <= index < len(options):
-            raise _refusal("data/index", f"The index must be a whole number from 0 to {len(options) - 1}.")
+            raise refusal("data/index", f"The index must be a whole number from 0 to {len(options) - 1}.")
         if "option" not in given:
             return index
         if given["option"] in options and given["option"] != options[index]:
-            raise _refusal("data", "Index and option name different choices.")
+            raise refusal("data", "Index and option name different choices.")
     if given["option"] not in options:
-        raise _refusal("data/option", _choose_one(options))
+        raise refusal("data/option", choose_one(options))
     return options.index(given["option"])
 
 
@@ -318,7 +307,7 @@ def _option_index(question: Question, options: tuple[str, ...], text: str) -> in
         numbered = _OPTION_N.fullmatch(folded)
         if numbered and int(numbered[1]) < len(options):
             return int(numbered[1])
-    raise _refusal("text", _expected(question))
+    raise refusal("text", _expected(question))
 
 
 def _yes_or_no(labels: Labels, text: str) -> bool:
@@ -326,7 +315,7 @@ def _yes_or_no(labels: Labels, text: str) -> bool:
     yes = folded in _YES or folded == _fold(labels.approve)
     no = folded in _NO or folded == _fold(labels.reject)
     if yes == no:  # neither, or labels that contradict the usual words
-        raise _refusal("text", f"Answer {_quoted(labels.approve)} or {_quoted(labels.reject)} (or yes or no).")
+        raise refusal("text", f"Answer {quoted(labels.approve)} or {quoted(labels.reject)} (or yes or no).")
     return yes
 
 
@@ -340,224 +329,30 @@ def _fold(text: str) -> str:
 
 def _text_for_schema(question: Question, schema: Mapping[str, Any], text: str, validator: SchemaValidator) -> Answer:
     if text.lstrip(" \t\r\n").startswith("{"):
-        return _checked(question, schema, _json_object(text), validator)
-    field = _only_required(schema)
+        return _checked(question, schema, json_object(text), validator)
+    field = only_required(schema)
     if field is None:
-        raise _refusal("text", "This form cannot be filled by a line of text; send its fields as a JSON object.")
+        raise refusal("text", "This form cannot be filled by a line of text; send its fields as a JSON object.")
     name, declared = field
-    shape = _shape(declared, schema, _NESTED_CHOICES)
+    shape = shape_of(declared, schema, NESTED_CHOICES)
     if shape is None:
-        raise _refusal("text", f"{_quoted(name)} is not a single plain value; send the fields as a JSON object.")
-    candidates = list(_candidates(shape, text))
-    if not candidates:
-        raise _refusal("text", shape.expected(name))
+        raise refusal("text", f"{quoted(name)} is not a single plain value; send the fields as a JSON object.")
+    found = list(candidates(shape, text))
+    if not found:
+        raise refusal("text", shape.expected(name))
     mask = is_sealed(question)
     failed: list[FieldError] = []
     fitting: list[Any] = []
-    for candidate in candidates:
+    for candidate in found:
         if errors := validator.errors(schema, {name: candidate}, mask=mask):
             failed = errors
         else:
             fitting.append(candidate)
-    if len(fitting) > 1 or (not fitting and len(candidates) > 1):
-        raise _refusal("text", f"It is not clear what is meant for {_quoted(name)}; send it as a JSON object.")
+    if len(fitting) > 1 or (not fitting and len(found) > 1):
+        raise refusal("text", f"It is not clear what is meant for {quoted(name)}; send it as a JSON object.")
     if not fitting:
         raise _invalid_data(failed)
     return _with_outcome({name: fitting[0]})
-
-
-def _json_object(text: str) -> Any:
-    try:
-        data = json.loads(
-            text,
-            object_pairs_hook=_distinct_members,
-            parse_constant=_not_json,
-            parse_float=_finite,
-        )
-    except (ValueError, RecursionError):
-        data = None
-    if data is None or json_depth(data) > MAX_DEPTH:
-        raise _refusal(
-            "text",
-            "This starts like a JSON object and is not one: check quotes, commas and brackets, that no name "
-            f"stands twice, and that it is at most {MAX_DEPTH} levels deep.",
-        )
-    # An escaped NUL or surrogate becomes one only now. No path: it may hold names that are part of a secret.
-    if text_errors(data):
-        raise _refusal("text", "The JSON holds NUL characters or half surrogate pairs, which cannot be stored.")
-    return data
-
-
-def _distinct_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name stands twice")
-    return members
-
-
-def _not_json(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("out of range")
-    return number
-
-
-def _only_required(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The one required property of a form and its schema, or `None` where there is not exactly one."""
-    for layer in _layers(schema, schema):
-        required = layer.get("required")
-        if not isinstance(required, list):
-            continue
-        names = cast("list[str]", required)
-        properties = layer.get("properties")
-        if len(names) != 1 or not isinstance(properties, dict):
-            return None
-        name = names[0]
-        declared: Any = cast("dict[str, Any]", properties).get(name)
-        return (name, cast("dict[str, Any]", declared)) if isinstance(declared, dict) else None
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    value: Any
-    title: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The scalar values that a property takes: any of `types`, or one of `choices`."""
-
-    types: frozenset[str] = frozenset()
-    choices: tuple[_Choice, ...] = ()
-
-    def expected(self, name: str) -> str:
-        if self.choices and not self.types:
-            return _choose_one(tuple(choice.title or _written(choice.value) for choice in self.choices))
-        kinds = {
-            "integer": "a whole number such as 12",
-            "number": "a number such as 12.5",
-            "boolean": "true or false",
-            "string": "text",
-        }
-        return f"{_quoted(name)} takes {' or '.join(kinds[kind] for kind in kinds if kind in self.types)}."
-
-
-def _shape(schema: Mapping[str, Any], root: Mapping[str, Any], room: int) -> _Shape | None:
-    """The scalars that `schema` plainly declares; `None` when it takes anything else or leaves it open."""
-    types: frozenset[str] = frozenset()
-    for layer in _layers(schema, root):
-        for key in ("enum", "const", "oneOf", "anyOf", "allOf"):
-            shape = _choice_shape(key, layer[key], root, room) if key in layer else None
-            if shape is not None and (shape.choices or shape.types - {"null"}):
-                return shape
-        if "type" in layer:
-            declared = layer["type"]
-            named = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
-            types = frozenset(str(name) for name in named)
-    return _Shape(types=types) if types <= _SCALARS and types - {"null"} else None
-
-
-def _choice_shape(key: str, value: Any, root: Mapping[str, Any], room: int) -> _Shape | None:
-    if key == "const":
-        return _Shape(choices=(_Choice(value),)) if _is_scalar(value) else None
-    if not isinstance(value, list) or not value:
-        return None
-    members = cast("list[Any]", value)
-    if key == "enum":
-        return _Shape(choices=tuple(_Choice(member) for member in members if _is_scalar(member)))
-    if room <= 0 or (key == "allOf" and len(members) > 1):
-        return None
-    types: frozenset[str] = frozenset()
-    choices: list[_Choice] = []
-    for member in members:
-        if not isinstance(member, dict):
-            return None
-        branch = cast("dict[str, Any]", member)
-        if branch.get("type") == "null":
-            types |= {"null"}
-            continue
-        shape = _shape(branch, root, room - len(members))
-        if shape is None:
-            return None
-        title = branch.get("title")
-        if "const" in branch and isinstance(title, str):
-            shape = _Shape(choices=(_Choice(branch["const"], title),))
-        types |= shape.types
-        choices.extend(shape.choices)
-    return _Shape(types=types, choices=tuple(choices))
-
-
-def _candidates(shape: _Shape, text: str) -> Iterator[Any]:
-    """The distinct values that the text plainly is, for the types and choices of `shape`."""
-    typed = text.strip()
-    found: list[Any] = []
-    for value in (*_among(shape.choices, text, typed), *_typed_as(shape.types, text, typed)):
-        if not any(json_equal(value, other) for other in found):
-            found.append(value)
-            yield value
-
-
-def _among(choices: tuple[_Choice, ...], text: str, typed: str) -> list[Any]:
-    # `null` is chosen by its title only: the text "null" may be meant as text.
-    for attempt in (text, typed):
-        by_value = [c.value for c in choices if c.value is not None and _written(c.value) == attempt]
-        if by_value:
-            return by_value
-    return [choice.value for choice in choices if choice.title == typed]
-
-
-def _typed_as(types: frozenset[str], text: str, typed: str) -> Iterator[Any]:
-    # "null" for text that may be null is either; then the person has to use the form.
-    if "string" in types and not ("null" in types and typed.casefold() in ("null", "none")):
-        yield text
-    if types & {"integer", "number"} and _INTEGER.fullmatch(typed):
-        yield int(typed)
-    if "number" in types and _NUMBER.fullmatch(typed):
-        number = float(typed)
-        if Decimal(repr(number)) == Decimal(typed):  # else digits would be lost
-            yield number
-    if "boolean" in types and typed.casefold() in ("true", "false"):
-        yield typed.casefold() == "true"
-
-
-def _written(value: Any) -> str:
-    """A scalar as a person types it."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-def _layers(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schema and what its local `$ref` points to, in turn."""
-    current: Any = schema
-    for _ in range(_REF_HOPS):
-        if not isinstance(current, Mapping):
-            return
-        layer = cast("Mapping[str, Any]", current)
-        yield layer
-        reference = layer.get("$ref")
-        if not isinstance(reference, str):
-            return
-        current = _resolved(reference, root)
-
-
-def _resolved(reference: str, root: Mapping[str, Any]) -> Any:
-    if reference != "#" and not reference.startswith("#/"):
-        return None
-    current: Any = root
-    for step in reference.split("/")[1:]:
-        if not isinstance(current, Mapping):
-            return None
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        current = cast("Mapping[str, Any]", current).get(name)
-    return current
 
 
 # Walking schemas, and words
@@ -611,9 +406,9 @@ def _label_errors(question: Question) -> list[FieldError]:
         errors.append(FieldError("labels", "The two labels must differ in more than case."))
     if question.request_type == "approval":
         if approve in _NO:
-            errors.append(FieldError("labels/approve", f"{_quoted(labels.approve)} also means rejecting."))
+            errors.append(FieldError("labels/approve", f"{quoted(labels.approve)} also means rejecting."))
         if reject in _YES:
-            errors.append(FieldError("labels/reject", f"{_quoted(labels.reject)} also means approving."))
+            errors.append(FieldError("labels/reject", f"{quoted(labels.reject)} also means approving."))
     return errors
 
 
@@ -623,34 +418,9 @@ def _expected(question: Question) -> str:
     if question.response_schema is not None:
         return "Fill in the form."
     if question.options is not None:
-        return _choose_one(question.options)
+        return choose_one(question.options)
     if question.request_type == "approval":
-        return f"Answer {_quoted(labels.approve)} or {_quoted(labels.reject)}."
+        return f"Answer {quoted(labels.approve)} or {quoted(labels.reject)}."
     if question.request_type == "review":
-        return f"Answer {_quoted(labels.approve)} to approve; any other text is sent back as feedback."
+        return f"Answer {quoted(labels.approve)} to approve; any other text is sent back as feedback."
     return "Write an answer."
-
-
-def _choose_one(choices: tuple[str, ...]) -> str:
-    shown: list[str] = []
-    room = _LISTING
-    for choice in choices:
-        word = _clipped(choice)
-        room -= len(word) + 2
-        if room < 0:
-            break
-        shown.append(word)
-    left = len(choices) - len(shown)
-    return f"Choose one of: {', '.join(shown)}" + (f" … and {left} more" if left else "")
-
-
-def _quoted(text: str) -> str:
-    return f"“{_clipped(text)}”"
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _CHOICE else f"{text[: _CHOICE - 1]}…"
-
-
-def _refusal(path: str, message: str) -> Invalid:
-    return Invalid([FieldError(path, message)])
