@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from domain.errors import FieldError, Invalid
+
+CHOOSE = "Choose one of: "
 
 _LISTING = 600
 """Characters of a list of choices in a message."""
@@ -16,24 +20,25 @@ def refusal(path: str, message: str) -> Invalid:
     return Invalid([FieldError(path, message)])
 
 
-def choose_one(choices: tuple[str, ...]) -> str:
+def choose_one(choices: Sequence[str]) -> str:
     """A sentence that lists the choices, as many as there is room for."""
     shown: list[str] = []
     room = _LISTING
     for choice in choices:
-        word = _clipped(choice)
+        word = clipped(choice)
         room -= len(word) + 2
         if room < 0:
             break
         shown.append(word)
     left = len(choices) - len(shown)
-    return f"Choose one of: {', '.join(shown)}" + (f" … and {left} more" if left else "")
+    return f"{CHOOSE}{', '.join(shown)}" + (f" … and {left} more" if left else "")
 
 
 def quoted(text: str) -> str:
     """The text in quotation marks, its end cut off where it is long."""
-    return f"“{_clipped(text)}”"
+    return f"“{clipped(text)}”"
 
 
-def _clipped(text: str) -> str:
-    return text if len(text) <= _CHOICE else f"{text[: _CHOICE - 1]}…"
+def clipped(text: str, length: int = _CHOICE) -> str:
+    """The text, its end cut off where it has more than `length` characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -28,6 +28,7 @@ import jsonschema_rs
 from domain.answers import field_names
 from domain.errors import FieldError
 from domain.text import MAX_ERRORS, join_path, json_depth, text_errors
+from domain.wording import CHOOSE, choose_one, clipped
 
 MAX_SCHEMA_DEPTH = 100
 """Levels of JSON nesting in a schema."""
@@ -63,9 +64,6 @@ _PATTERN_WORK_BACKTRACKING = 200
 _PATTERN_WORK_LARGE = 6_000
 _MAX_PATTERNS = 100
 _MAX_LARGE_PATTERNS = 10
-_LISTING = 600  # characters of a list of choices in a message
-_CHOICE = 80
-_CHOOSE = "Choose one of: "
 
 _FORMATS = {
     "date-time": "Enter a date and time with its offset, such as 2026-07-01T09:00:00Z.",
@@ -192,10 +190,10 @@ def _compile(schema: dict[str, Any]) -> _Compiled:
     )
     if isinstance(built, jsonschema_rs.ValidationError):
         raise _Unusable(
-            join_path("", *built.instance_path), f"This is not valid JSON Schema: {_clip(built.message, 200)}"
+            join_path("", *built.instance_path), f"This is not valid JSON Schema: {clipped(built.message, 200)}"
         )
     if isinstance(built, BaseException):
-        raise _Unusable("", f"This is not valid JSON Schema: {_clip(str(built), 200)}")
+        raise _Unusable("", f"This is not valid JSON Schema: {clipped(str(built), 200)}")
     return _Compiled(built, graph, field_names(schema))
 
 
@@ -553,7 +551,7 @@ def _one_per_path(errors: Iterable[FieldError]) -> list[FieldError]:
     """The first error of each path, or the one that lists its choices."""
     found: dict[str, FieldError] = {}
     for error in errors:
-        if error.path not in found or error.message.startswith(_CHOOSE):
+        if error.path not in found or error.message.startswith(CHOOSE):
             found[error.path] = error
         if len(found) == MAX_ERRORS:
             break
@@ -587,7 +585,7 @@ def _explain_branches(context: Any, path: list[Any], names: frozenset[str] | Non
             elif kind == "Enum" and list(failure.instance_path) == path:
                 expected.extend(failure.kind.options)
     if len(expected) >= len(context):
-        yield FieldError(_shown_path(path, names), _choose_one(expected))
+        yield FieldError(_shown_path(path, names), choose_one([_written(value) for value in expected]))
         return
     misfits = [sum(_is_misfit(failure, path) for failure in branch) for branch in context]
     if misfits.count(min(misfits)) == 1:
@@ -638,13 +636,13 @@ def _message(keyword: str, kind: Any, schema_path: list[Any]) -> str:
         case "Type":
             return f"This must be {' or '.join(_TYPES.get(str(name), str(name)) for name in kind.types)}."
         case "Enum":
-            return _choose_one(kind.options)
+            return choose_one([_written(value) for value in kind.options])
         case "Constant":
-            return f"This must be {_written(kind.expected_value)}."
+            return f"This must be {clipped(_written(kind.expected_value))}."
         case "Format":
-            return _FORMATS.get(kind.format, f"This is not valid as {_clip(kind.format, _CHOICE)}.")
+            return _FORMATS.get(kind.format, f"This is not valid as {clipped(kind.format)}.")
         case "Pattern":
-            return f"This must match the pattern {_clip(kind.pattern, 200)}"
+            return f"This must match the pattern {clipped(kind.pattern, 200)}"
         case "Minimum":
             return f"This must be at least {kind.limit}."
         case "Maximum":
@@ -675,22 +673,6 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _choose_one(values: list[Any]) -> str:
-    shown: list[str] = []
-    room = _LISTING
-    for value in values:
-        word = _written(value)
-        room -= len(word) + 2
-        if room < 0:
-            break
-        shown.append(word)
-    left = len(values) - len(shown)
-    return f"{_CHOOSE}{', '.join(shown)}" + (f" … and {left} more" if left else "")
-
-
 def _written(value: Any) -> str:
-    return _clip(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _CHOICE)
-
-
-def _clip(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    """A choice as a person types it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
