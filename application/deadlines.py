@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from application.departures import Departures
 from application.ports import DueSteps
 from application.requests import Requests
 
 EXPIRE = "expire"
 SHRED = "shred"
+DEPART = "depart"
 
 _BATCH = 500
 
@@ -16,9 +18,10 @@ _BATCH = 500
 class Deadlines:
     """Carries out due steps. Called by the scheduler, which sleeps in between."""
 
-    def __init__(self, due: DueSteps, requests: Requests) -> None:
+    def __init__(self, due: DueSteps, requests: Requests, departures: Departures) -> None:
         self._due = due
         self._requests = requests
+        self._departures = departures
 
     async def carry_out(self) -> timedelta | None:
         """Do all that is due; returns how long until the next step is, None when none is planned."""
@@ -29,5 +32,8 @@ class Deadlines:
             if shred := [step.request_id for step in steps if step.step == SHRED]:
                 await self._due.shred(shred)
             await self._requests.expire_all([step.request_id for step in steps if step.step == EXPIRE], now)
+            for step in steps:
+                if step.step == DEPART and await self._departures.move_on(step.request_id):
+                    await self._due.done(step.request_id, DEPART)
         now, next_due = await self._due.next_due()
         return None if next_due is None else max(next_due - now, timedelta(0))

@@ -1,123 +1,293 @@
-"""The use cases of the directory: people, agents, and the keys that speak for them."""
+"""The use cases of the directory: who and what there is, changed by administrators, one by one or as one document.
+
+What a change needs of the rest (a member who exists, a tree without cycles, one administrator left) is looked at
+while nobody else can write, so that two replicas cannot each do half of something wrong.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
+from typing import Any, cast
 
-from application.ports import AgentEntry, Clock, Directory, EventStore, KeyEntry, UserEntry, VersionConflict
+from application.directory_fields import KINDS, Read, Reference, defaults_of, read_fields
+from application.ports import (
+    AgentEntry,
+    AgentTypeEntry,
+    CategoryEntry,
+    Clock,
+    Directory,
+    EventStore,
+    ListEntry,
+    RequestTypeEntry,
+    UserEntry,
+    VersionConflict,
+)
 from domain.callers import SYSTEM, Caller, PersonCaller, Role
-from domain.directory import RESERVED, AccessKey, Agent, User, directory_id, readable_id_from
-from domain.errors import AlreadyExists, FieldError, Invalid, NotAllowed, NotFound, Unavailable
-from domain.text import text_errors
+from domain.categories import ROOT, SEEDED, Category
+from domain.directory import DirectoryEntry, check_readable_id, directory_id, is_reserved, readable_id_from
+from domain.errors import AlreadyExists, Conflict, FieldError, Invalid, NotAllowed, NotFound, Unavailable
+from domain.request_types import REQUEST_TYPES, RequestType
+from domain.users import User
 
-KEY_PREFIX = "hr_"
+OWN_FIELDS = ("time_zone", "quiet_hours", "out_of_office", "slack_user_id")
+"""What everybody may change about themselves."""
+
+_ATTEMPTS = 12
+_MAX_ENTRIES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key just made: the only time that `key` itself can be seen."""
+class Imported:
+    """What a document changed; its other entries said what held already."""
 
-    readable_id: str
-    key: str
+    added: int
+    changed: int
     position: int
 
 
 class DirectoryService:
-    """Changes to the directory, by administrators; and who a key speaks for."""
+    """Changes to the directory, and looking into it."""
 
     def __init__(self, store: EventStore, directory: Directory, clock: Clock) -> None:
         self._store = store
         self._directory = directory
         self._clock = clock
 
-    async def authenticate(self, key: str) -> Caller | None:
-        """Who this key speaks for, None for one that does not work."""
-        return await self._directory.authenticate(hashlib.sha256(key.encode("utf-8", "replace")).digest())
+    # -- changing
 
-    async def add_user(
-        self, *, by: Caller | None, name: str, role: Role, id: str | None = None, email: str | None = None
+    async def add(
+        self, kind: str, fields: Mapping[str, Any], *, by: Caller | None, id: str | None = None
     ) -> tuple[str, int]:
-        """Add a person; returns the readable id and the position. `by` None is the system itself.
+        """Add an entry; returns the readable id and the position. `by` None is the system itself.
 
-        Raises `NotAllowed`, `Invalid`, or `AlreadyExists` for an id that is or was another's.
+        Raises `NotAllowed`, `Invalid` naming every failing field, or `AlreadyExists` for an id that is or was
+        another's.
         """
-        actor = _administrator(by)
-        _check_texts(name=name, email=email)
+        actor = check_administrator(by)
+        read = _read(kind, defaults_of(kind) | read_fields(kind, {}).values, {"name": None} | dict(fields))
+        name = read.values["name"]
 
-        def add(readable_id: str) -> User:
-            return User.add(
-                readable_id=readable_id, name=name, email=email, role=role, actor=actor, now=self._clock.now()
-            )
+        async def save(readable_id: str) -> int:
+            entry = KINDS[kind].add(readable_id, actor=actor, now=self._clock.now(), **read.values)
+            return await self._save([entry], read.references)
 
-        return await self._add("user", id, name, add)
+        return await self.add_named(kind, id, name, save)
 
-    async def add_agent(
-        self, *, by: Caller | None, name: str, id: str | None = None, owner: str | None = None
+    async def add_named(
+        self, kind: str, given: str | None, name: str, save: Callable[[str], Awaitable[int]]
     ) -> tuple[str, int]:
-        """Add an agent; returns the readable id and the position. Raises as `add_user` does."""
-        actor = _administrator(by)
-        _check_texts(name=name)
-        owner_id = None if owner is None else await self._user("owner", owner)
-
-        def add(readable_id: str) -> Agent:
-            return Agent.add(readable_id=readable_id, name=name, owner=owner_id, actor=actor, now=self._clock.now())
-
-        return await self._add("agent", id, name, add)
-
-    async def create_key(
-        self,
-        *,
-        by: Caller | None,
-        name: str,
-        id: str | None = None,
-        agent: str | None = None,
-        user: str | None = None,
-        run_user: str | None = None,
-        expires_at: datetime | None = None,
-    ) -> NewKey:
-        """Make a key for one agent or one person. Raises `NotAllowed`, `Invalid` or `AlreadyExists`."""
-        actor = _administrator(by)
-        _check_texts(name=name)
-        agent_id = None if agent is None else await self._agent("agent", agent)
-        user_id = None if user is None else await self._user("user", user)
-        run_user_id = None if run_user is None else await self._user("run_user", run_user)
-        key = KEY_PREFIX + secrets.token_urlsafe(32)
-
-        def create(readable_id: str) -> AccessKey:
-            return AccessKey.create(
-                readable_id=readable_id,
-                name=name,
-                sha256=hashlib.sha256(key.encode()).hexdigest(),
-                agent_id=agent_id,
-                user_id=user_id,
-                run_user=run_user_id,
-                expires_at=expires_at,
-                actor=actor,
-                now=self._clock.now(),
-            )
-
-        readable_id, position = await self._add("key", id, name, create)
-        return NewKey(readable_id, key, position)
-
-    async def revoke_key(self, readable_id: str, *, by: Caller) -> int:
-        """Stop a key at once, on every replica; returns the position. Raises `NotAllowed` or `NotFound`."""
-        actor = _administrator(by)
-        while True:
-            key = await self._store.access_key(directory_id("key", readable_id))
-            if key is None:
-                raise NotFound(f"there is no key {readable_id!r}")
-            key.revoke(actor=actor, now=self._clock.now())
+        """Save under the given id, or under the first free one made from the name. Raises `AlreadyExists`."""
+        if given is not None:
             try:
-                return await self._store.save(key)
+                return given, await save(given)
+            except VersionConflict:
+                what = kind.replace("_", " ")
+                raise AlreadyExists(f"{what} id {given!r} is in use or was; ids are never given again") from None
+        stem = readable_id_from(name) or kind
+        for number in range(1, 1000):
+            readable_id = stem if number == 1 else f"{stem}-{number}"
+            if is_reserved(kind, readable_id):
+                continue
+            try:
+                return readable_id, await save(readable_id)
             except VersionConflict:
                 continue
+        raise Unavailable(f"no free id could be made from {name!r}: give one as id")
+
+    async def change(self, kind: str, readable_id: str, fields: Mapping[str, Any], *, by: Caller | None) -> int:
+        """Change the fields given; returns the position.
+
+        Raises `NotAllowed`, `NotFound`, `Invalid`, or `Conflict` where nobody would be left to administer.
+        """
+        actor = check_administrator(by)
+        return await self._change(kind, readable_id, fields, actor)
+
+    async def change_self(self, fields: Mapping[str, Any], *, by: Caller) -> int:
+        """Change what everybody may about themselves; returns the position. Raises `NotAllowed` or `Invalid`."""
+        me = await self.me(by)
+        if not_own := [name for name in fields if name not in OWN_FIELDS]:
+            raise Invalid([FieldError(name, f"only {', '.join(OWN_FIELDS)} can be changed here") for name in not_own])
+        return await self._change("user", me.readable_id, fields, by.actor)
+
+    async def _change(self, kind: str, readable_id: str, fields: Mapping[str, Any], actor: str) -> int:
+        read = _read(kind, {}, fields)
+        for _ in range(_ATTEMPTS):
+            entry = await self._present(kind, readable_id)
+            entry.change(actor=actor, now=self._clock.now(), **read.values)
+            try:
+                return await self._save([entry], read.references) or await self._store.head()
+            except VersionConflict:
+                continue
+        raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
+
+    async def remove(self, kind: str, readable_id: str, *, by: Caller | None) -> int:
+        """Take an entry out for good; returns the position. A removed person's open requests move on.
+
+        Raises `NotAllowed`, `NotFound`, or `Conflict` naming what still needs it.
+        """
+        actor = check_administrator(by)
+        if kind == RequestType.KIND and readable_id in REQUEST_TYPES:
+            raise Conflict(f"request type {readable_id!r} comes with the server and cannot be removed")
+        if kind == Category.KIND and readable_id == ROOT:
+            raise Conflict(f"category {ROOT!r} is the root of all others and cannot be removed")
+        for _ in range(_ATTEMPTS):
+            entry = await self._present(kind, readable_id)
+            entry.remove(actor=actor, now=self._clock.now())
+            try:
+                return await self._save([entry], ())
+            except VersionConflict:
+                continue
+        raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
+
+    async def seed(self) -> None:
+        """Have the request types and categories that every installation begins with, once and for all."""
+        now = self._clock.now()
+        entries: list[DirectoryEntry] = [
+            RequestType.add(id, actor=SYSTEM, now=now, **(RequestType.defaults() | {"name": name}))
+            for id, name in REQUEST_TYPES.items()
+        ]
+        for id, name in {ROOT: "All", **SEEDED}.items():
+            parent = None if id == ROOT else directory_id(Category.KIND, ROOT)
+            values = Category.defaults() | {"name": name, "parent": parent}
+            entries.append(Category.add(id, actor=SYSTEM, now=now, **values))
+        if directory_id(Category.KIND, ROOT) in await self._directory.present(entry.id for entry in entries):
+            return
+        try:
+            await self._store.save(*entries)
+        except VersionConflict:  # another replica has just done it
+            return
+
+    async def import_document(self, document: Mapping[str, Any], *, by: Caller) -> Imported:
+        """Add and change what the document says, all of it or nothing; what it does not name stays as it is.
+
+        Raises `NotAllowed`, `Invalid` naming every failing field, or `Conflict`.
+        """
+        actor = check_administrator(by)
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._import(document, actor)
+            except VersionConflict:
+                continue
+        raise Unavailable("the directory is being changed by many at once; nothing was changed, try again")
+
+    async def _import(self, document: Mapping[str, Any], actor: str) -> Imported:
+        whole = Read()
+        rows = list(_rows(document, whole))
+        if whole.errors:
+            raise Invalid(whole.errors)
+        entries: list[DirectoryEntry] = []
+        added = 0
+        for at, kind, readable_id, fields in rows:
+            present = await self._store.entry(KINDS[kind], directory_id(kind, readable_id))
+            if present is not None and present.removed:
+                whole.refuse(f"{at}/id", f"{readable_id!r} was removed; ids are never given again")
+                continue
+            if present is None and "name" not in fields:
+                whole.refuse(f"{at}/name", "is required")
+                continue
+            read = read_fields(kind, fields, f"{at}/")
+            whole.errors += read.errors
+            whole.references += read.references
+            if read.errors:
+                continue
+            if present is None:
+                values = defaults_of(kind) | read.values
+                present = KINDS[kind].add(readable_id, actor=actor, now=self._clock.now(), **values)
+                added += 1
+            else:
+                present.change(actor=actor, now=self._clock.now(), **read.values)
+            if present.pending_events:
+                entries.append(present)
+        if whole.errors:
+            raise Invalid(whole.errors)
+        position = await self._save(entries, whole.references) if entries else await self._store.head()
+        return Imported(added, len(entries) - added, position)
+
+    async def _present(self, kind: str, readable_id: str) -> DirectoryEntry:
+        entry = await self._store.entry(KINDS[kind], directory_id(kind, readable_id))
+        if entry is None or entry.removed:
+            raise NotFound(f"there is no {kind.replace('_', ' ')} {readable_id!r}")
+        return entry
+
+    # -- what must hold when it is written
+
+    async def _save(self, entries: Sequence[DirectoryEntry], references: Sequence[Reference]) -> int:
+        async def check() -> None:
+            await self._check_references(entries, references)
+            await self._check_tree([entry for entry in entries if isinstance(entry, Category)])
+            people = [entry for entry in entries if isinstance(entry, User)]
+            await self._check_contacts(people)
+            await self._check_administrators(people)
+            for entry in entries:
+                if entry.removed and (uses := await self._directory.uses_of(entry.KIND, entry.id, entry.readable_id)):
+                    what = entry.KIND.replace("_", " ")
+                    raise Conflict(f"{what} {entry.readable_id!r} is still in use: {_some(uses)}")
+
+        return await self._store.save(*entries, check=check)
+
+    async def _check_references(self, entries: Iterable[DirectoryEntry], references: Sequence[Reference]) -> None:
+        if not references:
+            return
+        here = {entry.id for entry in entries}
+        present = here | await self._directory.present({reference.id for reference in references} - here)
+        if missing := [reference.missing() for reference in references if reference.id not in present]:
+            raise Invalid(missing)
+
+    async def _check_tree(self, categories: Sequence[Category]) -> None:
+        """No category may stand above itself."""
+        if not categories:
+            return
+        parents = await self._directory.category_parents()
+        parents.update({category.id: category.parent for category in categories})
+        for category in categories:
+            seen = {category.id}
+            above = category.parent
+            while above is not None:
+                if above in seen:
+                    raise Invalid([FieldError("parent", f"would put category {category.readable_id!r} above itself")])
+                seen.add(above)
+                above = parents.get(above)
+
+    async def _check_contacts(self, people: Sequence[User]) -> None:
+        """An address or Slack id says who somebody is: no two people have the same."""
+        contacts = {
+            person.id: (person.email, person.slack_user_id)
+            for person in people
+            if not person.removed and (person.email is not None or person.slack_user_id is not None)
+        }
+        if not contacts:
+            return
+        for which in (0, 1):
+            given = [contact[which].casefold() for contact in contacts.values() if (contact[which]) is not None]  # pyright: ignore[reportOptionalMemberAccess]
+            if len(given) > len(set(given)):
+                raise AlreadyExists(f"two people of the document have the same {('email', 'slack_user_id')[which]}")
+        same = await self._directory.same_contact(contacts)
+        if same:
+            _, other, name = same[0]
+            names = await self._directory.readable_ids([other])
+            raise AlreadyExists(f"user {names.get(other, str(other))!r} has this {name} already")
+
+    async def _check_administrators(self, people: Sequence[User]) -> None:
+        """Somebody must be left who can undo things."""
+        if not people:
+            return
+        now = await self._directory.administrators()
+        here = {person.id for person in people}
+        staying = now - here | {person.id for person in people if person.active and person.role == Role.ADMINISTRATOR}
+        if now and not staying:
+            raise Conflict("nobody would be left to administer: make somebody else an administrator first")
 
     # -- reading
+
+    async def me(self, by: Caller) -> UserEntry:
+        """The caller's own entry. Raises `NotAllowed` to agents."""
+        if not isinstance(by, PersonCaller):
+            raise NotAllowed("an agent is no person; only people have this")
+        me = await self._directory.user(by.id)
+        if me is None:
+            raise NotFound("you are not in the directory any more")
+        return me
 
     async def users(self, *, by: Caller, after: str, limit: int) -> list[UserEntry]:
         """People, in the order of their ids. Raises `NotAllowed` to agents."""
@@ -125,53 +295,84 @@ class DirectoryService:
             raise NotAllowed("only people may list users")
         return await self._directory.users(after, limit)
 
+    async def lists(self, *, by: Caller, after: str, limit: int) -> list[ListEntry]:
+        """Lists, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
+        check_reader(by)
+        return await self._directory.lists(after, limit)
+
     async def agents(self, *, by: Caller, after: str, limit: int) -> list[AgentEntry]:
         """Agents, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
-        _reader(by)
+        check_reader(by)
         return await self._directory.agents(after, limit)
 
-    async def keys(self, *, by: Caller, after: str, limit: int) -> list[KeyEntry]:
-        """Keys, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
-        _reader(by)
-        return await self._directory.keys(after, limit)
+    async def agent_types(self, *, by: Caller, after: str, limit: int) -> list[AgentTypeEntry]:
+        """Agent types, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
+        check_reader(by)
+        return await self._directory.agent_types(after, limit)
 
-    # -- parts
+    async def categories(self, *, by: Caller, after: str, limit: int) -> list[CategoryEntry]:
+        """Categories, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
+        check_reader(by)
+        return await self._directory.categories(after, limit)
 
-    async def _add(
-        self, kind: str, given: str | None, name: str, make: Callable[[str], User | Agent | AccessKey]
-    ) -> tuple[str, int]:
-        """Save what `make` makes, under the given id or the first free one made from the name."""
-        if given is not None:
-            try:
-                return given, await self._store.save(make(given))
-            except VersionConflict:
-                raise AlreadyExists(f"{kind} id {given!r} is in use or was; ids are never given again") from None
-        stem = readable_id_from(name) or kind
-        for number in range(1, 1000):
-            readable_id = stem if number == 1 else f"{stem}-{number}"
-            if readable_id in RESERVED:
+    async def request_types(self, *, by: Caller, after: str, limit: int) -> list[RequestTypeEntry]:
+        """Request types, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""
+        check_reader(by)
+        return await self._directory.request_types(after, limit)
+
+
+def _read(kind: str, defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> Read:
+    read = read_fields(kind, fields)
+    if read.errors:
+        raise Invalid(read.errors)
+    read.values = {**defaults, **read.values}
+    return read
+
+
+def _rows(document: Mapping[str, Any], whole: Read) -> Iterable[tuple[str, str, str, dict[str, Any]]]:
+    """(where, kind, readable id, fields) of every entry, in an order in which one may need those before it."""
+    sections = {f"{kind}s".replace("categorys", "categories"): kind for kind in KINDS}
+    for name in document.keys() - sections.keys():
+        whole.refuse(name, f"is no part of a directory; there are {', '.join(sections)}")
+    count = 0
+    for section, kind in sections.items():
+        found: object = document.get(section) or []
+        if not isinstance(found, list):
+            whole.refuse(section, "must be a list")
+            continue
+        seen: set[str] = set()
+        for place, given in enumerate(cast("list[Any]", found)):
+            at = f"{section}/{place}"
+            count += 1
+            if count > _MAX_ENTRIES:
+                whole.refuse(section, f"a document may have at most {_MAX_ENTRIES} entries")
+                return
+            if not isinstance(given, dict):
+                whole.refuse(at, "must be an object")
+                continue
+            fields = dict(cast("dict[str, Any]", given))
+            readable_id = fields.pop("id", None)
+            if not isinstance(readable_id, str):
+                whole.refuse(f"{at}/id", "is required, as text")
                 continue
             try:
-                return readable_id, await self._store.save(make(readable_id))
-            except VersionConflict:
+                check_readable_id(kind, readable_id)
+            except Invalid as error:
+                whole.refuse(f"{at}/id", error.errors[0].message)
                 continue
-        raise Unavailable(f"no free id could be made from {name!r}: give one as id")
-
-    async def _user(self, field: str, readable_id: str) -> UUID:
-        return await _known(field, "active user", readable_id, self._directory.user_id)
-
-    async def _agent(self, field: str, readable_id: str) -> UUID:
-        return await _known(field, "agent", readable_id, self._directory.agent_id)
+            if readable_id in seen:
+                whole.refuse(f"{at}/id", f"{readable_id!r} stands here twice")
+                continue
+            seen.add(readable_id)
+            yield at, kind, readable_id, fields
 
 
-async def _known(field: str, kind: str, readable_id: str, find: Callable[[str], Awaitable[UUID | None]]) -> UUID:
-    id = await find(readable_id)
-    if id is None:
-        raise Invalid([FieldError(field, f"there is no {kind} {readable_id!r}")])
-    return id
+def _some(uses: Sequence[str]) -> str:
+    shown = ", ".join(uses[:5])
+    return shown if len(uses) <= 5 else f"{shown} and {len(uses) - 5} more"
 
 
-def _administrator(by: Caller | None) -> str:
+def check_administrator(by: Caller | None) -> str:
     if by is None:
         return SYSTEM
     if not (isinstance(by, PersonCaller) and by.administers):
@@ -179,18 +380,7 @@ def _administrator(by: Caller | None) -> str:
     return by.actor
 
 
-def _reader(by: Caller) -> None:
+def check_reader(by: Caller) -> None:
+    """Raises `NotAllowed` to all but administrators and auditors."""
     if not (isinstance(by, PersonCaller) and by.sees_everything):
         raise NotAllowed("only administrators and auditors may read this")
-
-
-def _check_texts(**texts: str | None) -> None:
-    errors: list[FieldError] = []
-    for field, text in texts.items():
-        if text is None:
-            continue
-        errors += text_errors(text, field)
-        if not text.strip() or len(text) > 200:
-            errors.append(FieldError(field, "must have 1–200 characters, not only blanks"))
-    if errors:
-        raise Invalid(errors)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from domain.access_keys import AccessKey
 from domain.answers import Answer
 from domain.answers import SchemaValidator as SchemaValidator
 from domain.callers import Caller, Role
-from domain.directory import AccessKey, Agent, User
+from domain.directory import DirectoryEntry
 from domain.errors import FieldError
 from domain.recorded import RecordedEvent
 from domain.request import Request
+from domain.routing import Facts, Subject
 
 
 class VersionConflict(Exception):
@@ -37,7 +39,15 @@ class Clock(Protocol):
         ...
 
 
-Aggregate = Request | User | Agent | AccessKey
+Aggregate = Request | DirectoryEntry | AccessKey
+
+E = TypeVar("E", bound=DirectoryEntry)
+
+Make = Callable[[Facts, datetime], Request]
+"""Takes a decision from the facts at the database's time, and makes the aggregate with the events that it means.
+
+It may be called again when the writing failed, so it always starts from the same; it may refuse.
+"""
 
 
 class EventStore(Protocol):
@@ -55,20 +65,41 @@ class EventStore(Protocol):
         """The key aggregate; None where there is none."""
         ...
 
+    async def entry(self, kind: type[E], id: UUID) -> E | None:
+        """An entry of the directory, removed ones too; None where there never was one."""
+        ...
+
     async def save(
         self,
         *aggregates: Aggregate,
         before: datetime | None = None,
         sealed_answer: Answer | None = None,
         committed: Callable[[], None] | None = None,
+        check: Callable[[], Awaitable[None]] | None = None,
     ) -> int:
         """Append the pending events of all aggregates, or of none; returns the position of the last.
 
         `before` is a deadline that the database's clock checks at the moment of writing. `sealed_answer` goes into
         the vault in the same transaction. `committed` is called once all is written, before anybody else learns of
-        it. Raises `VersionConflict`, `DeadlinePassed`, or `Unavailable` when nothing was written because the database
+        it. `check` looks at the directory while nobody else can write, and may refuse. Raises `VersionConflict`,
+        `DeadlinePassed`, what `check` raises, or `Unavailable` when nothing was written because the database
         could not be reached or the queue is full.
         """
+        ...
+
+    async def save_routed(
+        self, id: UUID, version: int, subject: Subject, make: Make, *, also: Sequence[UUID] = (), size: int = 0
+    ) -> Request:
+        """Decide while nobody else can write, and append what that means; returns the request as it then is.
+
+        `version` is how many events the request has (0: none, it is to be created). `also` are people and lists that
+        are looked up besides those that the subject leads to. `size` is about how many bytes this is. Raises what
+        `make` refuses, and as `save`.
+        """
+        ...
+
+    async def facts(self, subject: Subject) -> tuple[Facts, datetime]:
+        """What a decision on this subject would be taken from just now, for a dry run, and the database's time."""
         ...
 
     async def sealed_answer(self, id: UUID) -> Answer | None:
@@ -100,6 +131,10 @@ class DueSteps(Protocol):
         """The database's time, and when the next step that nobody has leased is due."""
         ...
 
+    async def done(self, id: UUID, step: str) -> None:
+        """This step was carried out; not so where it has been given another time meanwhile."""
+        ...
+
     async def shred(self, ids: Sequence[UUID]) -> None:
         """Destroy the sealed answers of these requests, whose time to be collected is over."""
         ...
@@ -115,6 +150,20 @@ class UserEntry:
     email: str | None
     role: Role
     active: bool
+    slack_user_id: str | None = None
+    time_zone: str | None = None
+    quiet_hours: Mapping[str, Any] | None = None
+    out_of_office: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """A list of people as the directory shows it; removed people are left out."""
+
+    id: UUID
+    readable_id: str
+    name: str
+    members: Sequence[UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +174,42 @@ class AgentEntry:
     readable_id: str
     name: str
     owner: UUID | None
+    agent_type: UUID | None = None
+    category: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTypeEntry:
+    """An agent type as the directory shows it."""
+
+    id: UUID
+    readable_id: str
+    name: str
+    assignment_strategy: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryEntry:
+    """A category as the directory shows it."""
+
+    id: UUID
+    readable_id: str
+    name: str
+    parent: UUID | None
+    assignment_strategy: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTypeEntry:
+    """A request type as the directory shows it."""
+
+    id: UUID
+    readable_id: str
+    name: str
+    default_assignment_strategy: Mapping[str, Any] | None
+    default_priority: int | None
+    default_expiration_minutes: float | None
+    no_self_answer: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +238,8 @@ class Directory(Protocol):
         """The person with this readable id; with `active`, only one who is."""
         ...
 
-    async def agent_id(self, readable_id: str) -> UUID | None:
-        """The agent with this readable id."""
+    async def agent_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
+        """The agent with this readable id; with `active`, only one that was not removed."""
         ...
 
     async def readable_ids(self, ids: Iterable[UUID]) -> dict[UUID, str]:
@@ -165,16 +250,72 @@ class Directory(Protocol):
         """(request, agent) for every request with this `unique_id`, of any agent."""
         ...
 
+    async def request_type_id(self, id_or_name: str) -> str | None:
+        """The readable id of the request type with this id or, in any case, this name."""
+        ...
+
+    async def list_id(self, readable_id: str) -> UUID | None:
+        """The list with this readable id, removed ones too."""
+        ...
+
+    async def present(self, ids: Iterable[UUID]) -> set[UUID]:
+        """Those of these entries, of any kind, that are in the directory and not removed."""
+        ...
+
+    async def uses_of(self, kind: str, id: UUID, readable_id: str) -> list[str]:
+        """What needs this entry, each in words."""
+        ...
+
+    async def category_parents(self) -> dict[UUID, UUID | None]:
+        """The parent of every category."""
+        ...
+
+    async def administrators(self) -> set[UUID]:
+        """All active administrators."""
+        ...
+
+    async def same_contact(self, of: Mapping[UUID, tuple[str | None, str | None]]) -> list[tuple[UUID, UUID, str]]:
+        """(one of these people, another person, `email` or `slack_user_id`) where the two have the same."""
+        ...
+
+    async def user(self, id: UUID) -> UserEntry | None:
+        """One person."""
+        ...
+
     async def users(self, after: str, limit: int) -> list[UserEntry]:
         """People in the order of their readable ids, from the first after `after`."""
+        ...
+
+    async def lists(self, after: str, limit: int) -> list[ListEntry]:
+        """Lists in the order of their readable ids, from the first after `after`."""
         ...
 
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
         """Agents in the order of their readable ids, from the first after `after`."""
         ...
 
+    async def agent_types(self, after: str, limit: int) -> list[AgentTypeEntry]:
+        """Agent types in the order of their readable ids, from the first after `after`."""
+        ...
+
+    async def categories(self, after: str, limit: int) -> list[CategoryEntry]:
+        """Categories in the order of their readable ids, from the first after `after`."""
+        ...
+
+    async def request_types(self, after: str, limit: int) -> list[RequestTypeEntry]:
+        """Request types in the order of their readable ids, from the first after `after`."""
+        ...
+
     async def keys(self, after: str, limit: int) -> list[KeyEntry]:
         """Keys in the order of their readable ids, from the first after `after`."""
+        ...
+
+
+class OpenRequests(Protocol):
+    """Which requests are open, from a read model."""
+
+    async def assigned_to(self, user_id: UUID, min_position: int) -> tuple[list[UUID], bool]:
+        """Some of the open requests of this person, and whether what was read is as fresh as `min_position`."""
         ...
 
 

@@ -1,8 +1,9 @@
-"""The use cases of a request: ask, read, wait, respond, cancel, reassign, collect, acknowledge, erase, expire."""
+"""The use cases of a request: ask, read, wait, respond, move to somebody else, cancel, collect, erase, expire."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -25,7 +26,7 @@ from domain.answers import (
     read_answer,
     read_text,
 )
-from domain.assignment import fall_back
+from domain.assignment import Decision, fall_back
 from domain.callers import AgentCaller, Caller, Via
 from domain.errors import (
     AlreadyExists,
@@ -41,7 +42,9 @@ from domain.errors import (
 )
 from domain.recorded import RecordedEvent
 from domain.request import NO_SUCH_REQUEST, Request, request_id
-from domain.request_types import REQUEST_TYPES, find_request_type
+from domain.request_types import find_request_type
+from domain.routing import Facts, Routed, Subject, back_to_list, resolve
+from domain.strategies import parse, strategy_value_errors
 from domain.text import is_blank, json_depth, json_size, text_errors
 from domain.unique_ids import unique_id_errors
 
@@ -50,6 +53,7 @@ T = TypeVar("T")
 _UI_SCHEMA_DEPTH = 100
 """As deep as a response schema may be; far deeper, a stored request could not be read again."""
 
+_DEFAULT_PRIORITY = 50
 _SHORTEST_LIFETIME = timedelta(milliseconds=1)
 
 _ATTEMPTS = 12
@@ -91,6 +95,16 @@ class Ask:
     expires_at: datetime | None = None
     secret: bool = False
     metadata: dict[str, Any] | None = None
+    assignment_strategy: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What would become of a request that is asked now."""
+
+    decision: Decision
+    priority: int
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +147,13 @@ class Requests:
         """
         if not isinstance(by, AgentCaller):
             raise NotAllowed("only an agent's key may create a request; make one with: handraise key create")
-        question, sealed = self._question(ask)
+        question, sealed = await self._question(ask)
         run_user = await self._run_user(ask, by)
-        now = self._clock.now()
+        subject = _subject(ask, by.id, question, run_user)
         unique_id = ask.unique_id if ask.unique_id is not None else str(uuid4())
+        self._deadline(ask, self._clock.now())
 
-        def made(expires_at: datetime | None) -> Request:
+        def made(now: datetime, decision: Decision, priority: int, expires_at: datetime | None) -> Request:
             return Request.ask(
                 by=by,
                 now=now,
@@ -146,8 +161,8 @@ class Requests:
                 question=question,
                 sealed=sealed,
                 message=ask.message,
-                decision=fall_back(run_user),
-                priority=50 if ask.priority is None else ask.priority,
+                decision=decision,
+                priority=priority,
                 context=ask.context,
                 ui_schema=ask.ui_schema,
                 labels=ask.labels,
@@ -158,39 +173,73 @@ class Requests:
                 metadata=ask.metadata,
             )
 
-        deadline = self._deadline(ask, now)
+        def make(facts: Facts, now: datetime) -> Request:
+            explained = self._explained(ask, subject, facts, now)
+            return made(now, explained.decision, explained.priority, explained.expires_at)
+
+        id = request_id(by.id, unique_id)
         for _ in range(_ATTEMPTS):
             try:
-                request = made(deadline)
-            except Invalid:
-                # The deadline has passed. An agent that comes back after it still gets what became of its request.
-                existing = await self._store.request(request_id(by.id, unique_id))
-                if existing is None:
-                    raise
-                return _the_same(existing, made(None), by), False
-            try:
-                await self._store.save(request)
-            except VersionConflict:
-                existing = await self._store.request(request.id)
+                return await self._store.save_routed(id, 0, subject, make, size=_weight(ask)), True
+            except (VersionConflict, Invalid) as error:
+                # A deadline may have passed: an agent that comes back after it still gets what became of its request.
+                existing = await self._store.request(id)
                 if existing is not None:
-                    return _the_same(existing, request, by), False
+                    repeat = made(self._clock.now(), fall_back(run_user), 50, None)
+                    return _the_same(existing, repeat, by), False
+                if isinstance(error, Invalid):
+                    raise
                 # The one that was first is still being written: behind it this one finds out what became of it.
-            else:
-                return request, True
         raise Unavailable("the request could not be created just now; ask again")
 
-    def _question(self, ask: Ask) -> tuple[Question, bool]:
+    async def explain(self, ask: Ask, by: Caller, agent: str | None = None) -> Explained:
+        """Who would be asked, and why, by the same code; nothing is created.
+
+        Raises `NotAllowed`, `Invalid` or `TooLarge` as `ask` does.
+        """
+        if isinstance(by, AgentCaller):
+            if agent is not None:
+                raise Invalid([FieldError("agent", "only administrators and auditors may name another agent")])
+            agent_id = by.id
+        elif not by.sees_everything:
+            raise NotAllowed("only agents, administrators and auditors may ask who would be asked")
+        else:
+            found = None if agent is None else await self._directory.agent_id(agent)
+            if found is None:
+                said = "is required: whose request it would be" if agent is None else f"there is no agent {agent!r}"
+                raise Invalid([FieldError("agent", said)])
+            agent_id = found
+        question, _ = await self._question(ask)
+        run_user = await self._run_user(ask, by)
+        subject = _subject(ask, agent_id, question, run_user)
+        self._deadline(ask, self._clock.now())
+        facts, now = await self._store.facts(subject)
+        return self._explained(ask, subject, facts, now)
+
+    def _explained(self, ask: Ask, subject: Subject, facts: Facts, now: datetime) -> Explained:
+        of_type = facts.request_types.get(subject.request_type)
+        if of_type is not None and of_type.no_self_answer and subject.run_user is None:
+            raise Invalid([FieldError("run_user", f"is required: nobody may answer their own {subject.request_type}")])
+        routed = resolve(subject, facts, now)
+        priority = next(each for each in (ask.priority, routed.priority, _DEFAULT_PRIORITY) if each is not None)
+        return Explained(routed.decision, priority, self._expires_at(ask, routed, now))
+
+    def _expires_at(self, ask: Ask, routed: Routed, now: datetime) -> datetime | None:
+        deadline = self._deadline(ask, now)
+        return now + routed.lifetime if deadline is None and routed.lifetime is not None else deadline
+
+    async def _question(self, ask: Ask) -> tuple[Question, bool]:
         self._check_sizes(ask)
         errors = _text_errors(ask)
         type_id = None
         if ask.request_type is None:
             type_id = default_type(ask.response_schema, None if ask.options is None else tuple(ask.options))
         else:
-            type_id = find_request_type(ask.request_type)
+            type_id = find_request_type(ask.request_type) or await self._directory.request_type_id(ask.request_type)
             if type_id is None:
-                errors.append(FieldError("request_type", f"must be one of {', '.join(REQUEST_TYPES)}"))
+                errors.append(FieldError("request_type", f"there is no request type {ask.request_type[:100]!r}"))
         question = Question(
-            request_type=type_id or next(iter(REQUEST_TYPES)),  # an unknown type is an error already
+            request_type=type_id or "clarification",  # an unknown type is an error already
             response_schema=ask.response_schema,
             options=None if ask.options is None else tuple(ask.options),
             labels=Labels(**(ask.labels or {})),
@@ -224,13 +273,14 @@ class Requests:
             if value is not None and (depth := json_depth(value)) > most:
                 raise Invalid([FieldError(name, f"is nested {depth} levels deep; at most {most} are allowed")])
 
-    async def _run_user(self, ask: Ask, by: AgentCaller) -> UUID | None:
+    async def _run_user(self, ask: Ask, by: Caller) -> UUID | None:
+        bound_to = by.run_user if isinstance(by, AgentCaller) else None
         if ask.run_user is None:
-            return by.run_user
+            return bound_to
         run_user = await self._directory.user_id(ask.run_user)
         if run_user is None:
             raise Invalid([FieldError("run_user", f"there is no active user {ask.run_user!r}")])
-        if by.run_user not in (None, run_user):
+        if bound_to not in (None, run_user):
             raise NotAllowed("this key is bound to another run_user; leave run_user out or use that person's key")
         return run_user
 
@@ -267,7 +317,7 @@ class Requests:
         """The request called `unique_id`, of the named agent where one is named. Raises as `find` does."""
         if agent is None:
             return await self._named(unique_id, by)
-        agent_id = await self._directory.agent_id(agent)
+        agent_id = await self._directory.agent_id(agent, active=False)
         if agent_id is None:
             raise NotFound(f"there is no agent {agent!r}")
         return request_id(agent_id, unique_id)
@@ -369,17 +419,118 @@ class Requests:
 
         return (await self._change(id, by, decide))[0]
 
-    async def reassign(self, id: UUID, to: str, by: Caller, note: str | None) -> Request:
-        """Hand the request to a person. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`."""
+    # -- moving
+
+    async def claim(self, id: UUID, by: Caller, note: str | None) -> Request:
+        """Take it out of a shared inbox. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `AlreadyClaimed`."""
         _check_text("note", note)
-        user_id = await self._directory.user_id(to)
-        if user_id is None:
-            raise Invalid([FieldError("to", f"there is no active user {to!r}")])
 
         async def decide(request: Request, now: datetime) -> None:
-            request.reassign(to=user_id, by=by, now=now, note=note)
+            request.claim(by=by, now=now, note=note)
 
         return (await self._change(id, by, decide))[0]
+
+    async def release(self, id: UUID, by: Caller, note: str | None) -> Request:
+        """Put it back into the shared inbox. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Conflict`."""
+        _check_text("note", note)
+
+        async def decide(request: Request, now: datetime) -> None:
+            request.release(by=by, now=now, note=note)
+
+        return (await self._change(id, by, decide))[0]
+
+    async def delegate(self, id: UUID, to: str, by: Caller, note: str | None) -> Request:
+        """The person asked hands it to another. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`."""
+        _check_text("note", note)
+        to_id = await self._person(to)
+
+        def decide(request: Request, facts: Facts, now: datetime) -> None:
+            _check_may_be_asked(to_id, to, facts)
+            request.delegate(to=to_id, by=by, now=now, note=note)
+
+        return await self._move(id, by, decide, to_id)
+
+    async def reassign(
+        self, id: UUID, to: str | None, by: Caller, note: str | None, to_list: str | None = None
+    ) -> Request:
+        """Hand it to a person, into the shared inbox of a list or, with neither, to whom routing names now.
+
+        Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`.
+        """
+        _check_text("note", note)
+        if to is not None and to_list is not None:
+            raise Invalid([FieldError("list", "give either to or list, not both")])
+        if to is not None:
+            to_id = await self._person(to)
+
+            def to_person(request: Request, facts: Facts, now: datetime) -> None:
+                _check_may_be_asked(to_id, to, facts)
+                request.reassign(to=to_id, by=by, now=now, note=note)
+
+            return await self._move(id, by, to_person, to_id)
+        if to_list is not None:
+            list_id = await self._directory.list_id(to_list)
+            if list_id is None or list_id not in await self._directory.present([list_id]):
+                raise Invalid([FieldError("list", f"there is no list {to_list!r}")])
+
+            async def into_list(request: Request, now: datetime) -> None:
+                request.reassign(to_list=list_id, by=by, now=now, note=note)
+
+            return (await self._change(id, by, into_list))[0]
+
+        def afresh(request: Request, facts: Facts, now: datetime) -> None:
+            request.route_again(resolve(request.subject, facts, now).decision, by=by, now=now, note=note)
+
+        return await self._move(id, by, afresh)
+
+    async def move_on(self, id: UUID, from_user: UUID) -> None:
+        """The person asked is not there any more: it goes where routing says now, unless they are back."""
+
+        def decide(request: Request, facts: Facts, now: datetime) -> None:
+            if request.assigned_to == from_user and not facts.may_be_asked(from_user):
+                decision = None
+                if request.assigned_list is not None:
+                    decision = back_to_list(request.assigned_list, facts, now, request.excluded)
+                request.move_on(decision or resolve(request.subject, facts, now).decision, now=now)
+
+        request = await self._store.request(id)
+        if request is not None and request.is_open:
+            await self._move(id, None, decide, from_user)
+
+    async def _person(self, to: str) -> UUID:
+        to_id = await self._directory.user_id(to)
+        if to_id is None:
+            raise Invalid([FieldError("to", f"there is no active user {to!r}")])
+        return to_id
+
+    async def _move(
+        self, id: UUID, by: Caller | None, decide: Callable[[Request, Facts, datetime], None], *also: UUID
+    ) -> Request:
+        """Load, decide while nobody else can write, save; again from the start when somebody else was first."""
+        for _ in range(_ATTEMPTS):
+            request = await (self._load(id, by) if by is not None else self._store.request(id))
+            if request is None:
+                raise NotFound(f"there is no request {id}")
+            present = request
+
+            def make(facts: Facts, now: datetime, present: Request = present) -> Request:
+                moved = copy.deepcopy(present)
+                decide(moved, facts, now)
+                return moved
+
+            try:
+                lists = () if request.assigned_list is None else (request.assigned_list,)
+                return await self._store.save_routed(
+                    request.id, request.version, request.subject, make, also=(*also, *lists)
+                )
+            except VersionConflict:
+                continue
+            except Refusal:
+                await self._expire(request.id, self._clock.now())  # a lapse that was found out on the way
+                raise
+        raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
+
+    # -- time
 
     async def expire_all(self, ids: list[UUID], now: datetime) -> None:
         """Carry out deadlines that have come by the database's time `now`, many at a time."""
@@ -483,6 +634,20 @@ def _the_same(existing: Request, repeat: Request, by: AgentCaller) -> Request:
     return existing
 
 
+def _subject(ask: Ask, agent_id: UUID, question: Question, run_user: UUID | None) -> Subject:
+    return Subject(agent_id, question.request_type, run_user, parse(ask.assignment_strategy))
+
+
+def _weight(ask: Ask) -> int:
+    """About how many bytes this is, for the size of what is written at once."""
+    return 2048 + sum(len(text) for text in (ask.message, ask.context or ""))
+
+
+def _check_may_be_asked(id: UUID, name: str, facts: Facts) -> None:
+    if not facts.may_be_asked(id):
+        raise Invalid([FieldError("to", f"{name!r} is not active, or audits only: name somebody who can answer")])
+
+
 def _must_beat_deadline(request: Request) -> bool:
     """Whether what is about to be written is allowed only before the request's deadline."""
     return any(
@@ -525,7 +690,7 @@ def _text_errors(ask: Ask) -> list[FieldError]:
         "message", "context", "response_schema", "ui_schema", "options", "labels", "run_id", "run_step_id", "metadata",
     ):  # fmt: skip
         errors += text_errors(getattr(ask, name), name)
-    return errors
+    return errors + strategy_value_errors(ask.assignment_strategy, "assignment_strategy")
 
 
 def _check_text(name: str, text: str | None) -> None:

@@ -10,14 +10,20 @@ from domain.callers import AgentCaller, Caller
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The agent that asked, the person in whose name, and everybody who was ever asked to answer."""
+    """The agent that asked, the person in whose name, everybody who was ever asked to answer, and the list that is."""
 
     agent_id: UUID
     run_user: UUID | None
     people: frozenset[UUID]
+    list: UUID | None = None
 
     def includes(self, caller: Caller) -> bool:
         """A key bound to a run user sees only the requests made in that person's name."""
         if isinstance(caller, AgentCaller):
             return caller.id == self.agent_id and caller.run_user in (None, self.run_user)
-        return caller.sees_everything or caller.id in self.people or self.agent_id in caller.owns
+        return (
+            caller.sees_everything
+            or caller.id in self.people
+            or self.list in caller.lists
+            or self.agent_id in caller.owns
+        )

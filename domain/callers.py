@@ -69,6 +69,9 @@ class PersonCaller:
     owns: frozenset[UUID] = frozenset()
     """The agents that this person owns."""
 
+    lists: frozenset[UUID] = frozenset()
+    """The lists that this person is a member of."""
+
     until: datetime | None = None
     """When the credential stops working by itself."""
 

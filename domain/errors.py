@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,17 @@ class AlreadyClosed(Conflict):
         self.status = status
         self.by = by
         self.at = at
+
+
+class AlreadyClaimed(Conflict):
+    """Somebody else took the request from the shared inbox; the refusal names them."""
+
+    title = "Already claimed"
+
+    def __init__(self, detail: str, *, by: UUID) -> None:
+        """`by` is the person; readable ids are found at the edge."""
+        super().__init__(detail)
+        self.by = by
 
 
 class NotAnswered(Conflict):

@@ -17,10 +17,11 @@ from uuid import UUID, uuid5
 from eventsourcing.domain import BaseAggregate
 
 from domain.answers import Answer, Labels, Question, same_answer
-from domain.assignment import Decision, by_command
+from domain.assignment import Decision, by_command, excluded_by, into_list, strategy_asked_for
 from domain.audience import Audience
 from domain.callers import SYSTEM, AgentCaller, Caller, PersonCaller, Via
 from domain.errors import (
+    AlreadyClaimed,
     AlreadyClosed,
     Conflict,
     FieldError,
@@ -32,6 +33,8 @@ from domain.errors import (
     NotFound,
 )
 from domain.recorded import RecordedCreation, RecordedEvent
+from domain.routing import Subject
+from domain.strategies import parse
 
 NO_SUCH_REQUEST = "this agent has no request with that id or unique_id"
 """Said to an agent, whether there is none or it is another's."""
@@ -48,6 +51,7 @@ class Status(StrEnum):
 
 
 Outcome = Literal["approved", "rejected", "answered"]
+Refused = Literal["not eligible", "claimed", "closed"]
 
 
 def request_id(agent_id: UUID, unique_id: str) -> UUID:
@@ -138,6 +142,7 @@ class Request(BaseAggregate[UUID]):
             request.assigned_list = self.to_list
             request.claimed = self.cause == "claimed"
             request.assignment = self.assignment
+            request.moved = self
 
     class Responded(Event):
         """The first accepted answer. A sealed one stands in a vault beside the log; only the fact is here."""
@@ -183,7 +188,7 @@ class Request(BaseAggregate[UUID]):
         TOPIC = "handraise.Request.AnswerRefused"
 
         via: str
-        why: Literal["not eligible", "closed"]
+        why: Refused
 
         def remember(self, request: Request) -> None:
             request.refused.add((self.actor, self.why))
@@ -224,6 +229,8 @@ class Request(BaseAggregate[UUID]):
         self.assigned_list: UUID | None = None
         self.past_assignees: set[UUID] = set()
         self.claimed = False
+        self.moved: Request.Reassigned | None = None
+        """The last move."""
         self.closing: Request.Responded | Request.Cancelled | Request.Expired | None = None
         self.refused: set[tuple[str, str]] = set()
         self.collected: Request.Collected | None = None
@@ -307,10 +314,21 @@ class Request(BaseAggregate[UUID]):
 
     @property
     def audience(self) -> Audience:
-        """Who may know of the request as it stands. It only ever grows while nobody is taken off a list."""
+        """Who may know of the request as it stands."""
         asked = self.asked
         people = {id for id in (self.assigned_to, asked.run_user) if id is not None}
-        return Audience(asked.agent_id, asked.run_user, frozenset(people | self.past_assignees))
+        return Audience(asked.agent_id, asked.run_user, frozenset(people | self.past_assignees), self.assigned_list)
+
+    @property
+    def subject(self) -> Subject:
+        """What routing needs to know, to decide again."""
+        asked = self.asked
+        return Subject(asked.agent_id, asked.request_type, asked.run_user, parse(strategy_asked_for(asked.assignment)))
+
+    @property
+    def excluded(self) -> frozenset[UUID]:
+        """Who may not answer this request, whatever else they may."""
+        return excluded_by(self.asked.assignment)
 
     def may_read(self, caller: Caller) -> bool:
         return self.audience.includes(caller)
@@ -321,9 +339,14 @@ class Request(BaseAggregate[UUID]):
             raise self._unseen(caller)
 
     def may_answer(self, caller: Caller) -> bool:
-        if isinstance(caller, AgentCaller) or not caller.may_act:
+        """Whether an answer of this caller counts; members of a list answer what nobody has claimed."""
+        if isinstance(caller, AgentCaller) or not caller.may_act or caller.id in self.excluded:
             return False
-        return caller.administers or caller.id == self.assigned_to
+        return caller.administers or caller.id == self.assigned_to or self._may_take(caller)
+
+    def _may_take(self, caller: PersonCaller) -> bool:
+        """Whether it stands in an inbox that this person shares, and nobody has taken it."""
+        return self.assigned_to is None and self.assigned_list in caller.lists
 
     def _is_own(self, caller: AgentCaller) -> bool:
         """A key bound to a run user sees only the requests made in that person's name."""
@@ -352,10 +375,13 @@ class Request(BaseAggregate[UUID]):
         response): nothing new then. `earlier` is the answer given before, where it is sealed and still there.
         A sealed answer is returned for the vault and kept out of the event.
 
-        Raises `NotEligible`, `AlreadyClosed`, or `Invalid` from `read`.
+        Raises `NotEligible`, `AlreadyClaimed`, `AlreadyClosed`, or `Invalid` from `read`.
         """
         self._lapse(now)
         if not self.may_answer(by):
+            if self.is_open and self._lost_claim(by):
+                self._refuse_answer(by, via, now, "claimed")
+                raise self._claimed_by_another()
             self._refuse_answer(by, via, now, "not eligible")
             raise NotEligible(self._who_may_answer(by))
         if not self.is_open:
@@ -395,7 +421,9 @@ class Request(BaseAggregate[UUID]):
         except Invalid:
             return False
 
-    def _refuse_answer(self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "closed"]) -> None:
+    def _refuse_answer(
+        self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "claimed", "closed"]
+    ) -> None:
         if (by.actor, why) not in self.refused:
             self.trigger_event(self.AnswerRefused, timestamp=now, actor=by.actor, via=str(via), why=why)
 
@@ -404,7 +432,10 @@ class Request(BaseAggregate[UUID]):
             return "an agent can never answer a request; a person must"
         if not by.may_act:
             return "an auditor reads everything and changes nothing"
-        return "only the person it is assigned to, or an administrator, may answer this request"
+        if by.id in self.excluded:
+            return "the run user may not answer a request of this type: somebody else must"
+        asked = "members of the list" if self.assigned_to is None and self.assigned_list is not None else "the person"
+        return f"only {asked} it is assigned to, or an administrator, may answer this request"
 
     # -- ending without an answer
 
@@ -432,27 +463,148 @@ class Request(BaseAggregate[UUID]):
 
     # -- moving
 
-    def reassign(self, *, to: UUID, by: Caller, now: datetime, note: str | None = None) -> None:
-        """An administrator hands the request to a person. Raises `NotAllowed` or `AlreadyClosed`."""
+    def claim(self, *, by: Caller, now: datetime, note: str | None = None) -> None:
+        """Take it out of the inbox that a list shares; a repeat by the same person does nothing.
+
+        Raises `NotAllowed`, `AlreadyClosed`, `AlreadyClaimed` naming the winner, or `Conflict` where it stands in no
+        shared inbox.
+        """
+        self._lapse(now)
+        if not isinstance(by, PersonCaller) or not by.may_act:
+            raise NotAllowed("only a person who answers may claim a request")
+        if not (by.administers or self.assigned_list in by.lists or by.id == self.assigned_to):
+            raise NotAllowed("only members of the list that it is assigned to may claim a request")
+        if by.id in self.excluded:
+            raise NotAllowed(self._who_may_answer(by))
+        self._check_open("claim")
+        if self.assigned_to == by.id:
+            return
+        if self.claimed:
+            raise self._claimed_by_another()
+        if self.assigned_to is not None:
+            raise Conflict("the request is in no shared inbox: it is assigned to somebody, who can delegate it")
+        decision = by_command(by.id, "Claimed from the shared inbox.")
+        self._move("claimed", decision, by=by.actor, now=now, to_list=self.assigned_list, note=note)
+
+    def release(self, *, by: Caller, now: datetime, note: str | None = None) -> None:
+        """Put it back into the inbox that its list shares; a repeat by the same person does nothing.
+
+        Raises `NotAllowed`, `AlreadyClosed`, or `Conflict` where it came from no list.
+        """
+        self._lapse(now)
+        if self._has_released(by):
+            return
+        self._check_is_assignee(by, "release")
+        self._check_open("release")
+        if self.assigned_list is None or self.assigned_to is None:
+            raise Conflict("the request is in no shared inbox it could go back to: delegate it to somebody instead")
+        decision = into_list(self.assigned_list, "Released into the shared inbox.")
+        self._move("released", decision, by=by.actor, now=now, to_list=self.assigned_list, note=note)
+
+    def delegate(self, *, to: UUID, by: Caller, now: datetime, note: str | None = None) -> None:
+        """The person asked hands it to another. Raises `NotAllowed`, `AlreadyClosed` or `Invalid`."""
+        self._lapse(now)
+        if self._was_delegated(by, to):
+            return
+        self._check_is_assignee(by, "delegate")
+        self._check_open("delegate")
+        self._check_may_be_given(to)
+        if to == self.assigned_to and self.assigned_list is None:
+            raise Invalid([FieldError("to", "has it already")])
+        self._move("delegated", by_command(to), by=by.actor, now=now, note=note)
+
+    def reassign(
+        self, *, by: Caller, now: datetime, to: UUID | None = None, to_list: UUID | None = None, note: str | None = None
+    ) -> None:
+        """An administrator hands it to a person, or into the inbox that a list shares; nothing happens where it is.
+
+        Raises `NotAllowed`, `AlreadyClosed`, or `Invalid` for somebody who may not answer it.
+        """
+        self._check_may_reassign(by, now)
+        if to_list is not None:
+            if (self.assigned_to, self.assigned_list) != (None, to_list):
+                decision = into_list(to_list, "Put into this shared inbox by command.")
+                self._move("reassigned", decision, by=by.actor, now=now, to_list=to_list, note=note)
+            return
+        assert to is not None
+        self._check_may_be_given(to)
+        if (self.assigned_to, self.assigned_list) != (to, None):
+            self._move("reassigned", by_command(to), by=by.actor, now=now, note=note)
+
+    def route_again(self, decision: Decision, *, by: Caller, now: datetime, note: str | None = None) -> None:
+        """An administrator has it routed afresh. Raises `NotAllowed` or `AlreadyClosed`."""
+        self._check_may_reassign(by, now)
+        if (self.assigned_to, self.assigned_list) != (decision.chosen, decision.list):
+            self._move("reassigned", decision, by=by.actor, now=now, to_list=decision.list, note=note)
+
+    def move_on(self, decision: Decision, *, now: datetime) -> None:
+        """The person asked is no longer there: it goes where routing says now. Nothing happens to a closed request."""
+        self._lapse(now)
+        if self.is_open:
+            self._move("departed", decision, by=SYSTEM, now=now, to_list=decision.list)
+
+    def _move(
+        self,
+        cause: Literal["claimed", "released", "delegated", "escalated", "reassigned", "departed"],
+        decision: Decision,
+        *,
+        by: str,
+        now: datetime,
+        to_list: UUID | None = None,
+        note: str | None = None,
+    ) -> None:
+        self.trigger_event(
+            self.Reassigned,
+            timestamp=now,
+            actor=by,
+            cause=cause,
+            from_user=self.assigned_to,
+            from_list=self.assigned_list,
+            to_user=decision.chosen,
+            to_list=to_list,
+            step=None,
+            assignment=decision.as_fact(),
+            note=note,
+        )
+
+    def _check_is_assignee(self, by: Caller, wanted: str) -> None:
+        if isinstance(by, PersonCaller) and by.may_act and (by.administers or by.id == self.assigned_to):
+            return
+        raise NotAllowed(f"only the person it is assigned to, or an administrator, may {wanted} this request")
+
+    def _check_may_reassign(self, by: Caller, now: datetime) -> None:
         self._lapse(now)
         if not (isinstance(by, PersonCaller) and by.administers):
             raise NotAllowed("only an administrator may reassign a request")
         self._check_open("reassign")
-        if to == self.assigned_to:
-            return
-        self.trigger_event(
-            self.Reassigned,
-            timestamp=now,
-            actor=by.actor,
-            cause="reassigned",
-            from_user=self.assigned_to,
-            from_list=self.assigned_list,
-            to_user=to,
-            to_list=None,
-            step=None,
-            assignment=by_command(to).as_fact(),
-            note=note,
+
+    def _check_may_be_given(self, to: UUID) -> None:
+        if to in self.excluded:
+            raise Invalid([FieldError("to", "is the run user, who may not answer a request of this type")])
+
+    def _lost_claim(self, by: Caller) -> bool:
+        """Whether this person could have answered, had not somebody else claimed the request."""
+        return (
+            isinstance(by, PersonCaller)
+            and by.may_act
+            and self.claimed
+            and self.assigned_list in by.lists
+            and by.id not in self.excluded
         )
+
+    def _claimed_by_another(self) -> AlreadyClaimed:
+        assert self.assigned_to is not None
+        return AlreadyClaimed("somebody else has claimed the request", by=self.assigned_to)
+
+    def _has_released(self, by: Caller) -> bool:
+        """Whether the last move was this person's release: a repeat, where the first answer was lost."""
+        return self._last_move_is("released", by)
+
+    def _was_delegated(self, by: Caller, to: UUID) -> bool:
+        return self._last_move_is("delegated", by) and self.assigned_to == to
+
+    def _last_move_is(self, cause: str, by: Caller) -> bool:
+        return self.is_open and self.moved is not None and (self.moved.cause, self.moved.actor) == (cause, by.actor)
 
     # -- sealed answers
 

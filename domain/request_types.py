@@ -1,6 +1,11 @@
-"""The five kinds of question that every server knows."""
+"""Request types: the kinds of question. Five come with every server, others may be added."""
 
 from __future__ import annotations
+
+from typing import Any, cast
+
+from domain.directory import DirectoryEntry
+from domain.recorded import RecordedCreation, RecordedEvent
 
 REQUEST_TYPES = {
     "approval": "Approval",
@@ -9,13 +14,70 @@ REQUEST_TYPES = {
     "review": "Review",
     "error-resolution": "Error Resolution",
 }
-"""Readable id to name."""
+"""The types that the server itself understands, and that cannot be removed: readable id to name."""
 
 
 def find_request_type(id_or_name: str) -> str | None:
-    """The id of the type meant by an id or a name, in any case; None for an unknown one."""
+    """The id of one of the five types, by its id or name in any case; None for any other."""
     wanted = id_or_name.strip().casefold()
     for id_, name in REQUEST_TYPES.items():
         if wanted in (id_, name.casefold()):
             return id_
     return None
+
+
+class RequestType(DirectoryEntry):
+    """A kind of question, with what holds for its requests unless somebody says otherwise."""
+
+    TOPIC = "handraise.RequestType"
+    KIND = "request_type"
+    FIELDS = ("name", "default_assignment_strategy", "default_priority", "default_expiration_minutes", "no_self_answer")
+
+    class Event(RecordedEvent):
+        """Base of the events of a request type."""
+
+        def apply(self, aggregate: Any) -> None:
+            self.remember(cast("RequestType", aggregate))
+
+        def remember(self, entry: RequestType) -> None:
+            """Change the entry's state; never refuses."""
+            entry.take(self)
+
+    class Added(Event, RecordedCreation):
+        """A request type joined the directory."""
+
+        TOPIC = "handraise.RequestType.Added"
+
+        readable_id: str
+        name: str
+        default_assignment_strategy: dict[str, Any] | None
+        default_priority: int | None
+        default_expiration_minutes: float | None
+        no_self_answer: bool
+
+    class Changed(Event):
+        """Something about it changed: all fields, as they are from here on."""
+
+        TOPIC = "handraise.RequestType.Changed"
+
+        name: str
+        default_assignment_strategy: dict[str, Any] | None
+        default_priority: int | None
+        default_expiration_minutes: float | None
+        no_self_answer: bool
+
+    class Removed(Event):
+        """The type is no more."""
+
+        TOPIC = "handraise.RequestType.Removed"
+
+        def remember(self, entry: RequestType) -> None:
+            entry.removed = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = ""
+        self.default_assignment_strategy: dict[str, Any] | None = None
+        self.default_priority: int | None = None
+        self.default_expiration_minutes: float | None = None
+        self.no_self_answer = False

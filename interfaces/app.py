@@ -15,15 +15,19 @@ import structlog
 from fastapi import FastAPI
 
 from application.deadlines import Deadlines
+from application.departures import Departures
 from application.directory import DirectoryService
+from application.keys import Keys
 from application.requests import Limits, Requests
 from application.waits import Waits
 from domain.request import Request
+from domain.routing import Chance
 from interfaces.credentials import master_key
 from interfaces.heads import HeadLog, HeadSigner
 from interfaces.http.api import build_api
 from interfaces.http.requests import refusals
 from interfaces.metrics import Metrics
+from interfaces.open_requests import OpenRequestsOf
 from interfaces.postgres.chain import read_head
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.directory import PostgresDirectory
@@ -35,6 +39,7 @@ from interfaces.postgres.installation import check_master_key
 from interfaces.postgres.log import PostgresLog
 from interfaces.postgres.migrate import migrate, prepare_read_models
 from interfaces.postgres.pool import new_pool, reading
+from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey
 from interfaces.postgres.store import PostgresEventStore
 from interfaces.postgres.tail import Tail
@@ -68,6 +73,7 @@ class App:
     api: FastAPI
     requests: Requests
     directory: DirectoryService
+    keys: Keys
     store: PostgresEventStore
     waits: Waits
     tail: Tail
@@ -85,8 +91,12 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings, clock: DatabaseClock | None = None) -> AsyncIterator[App]:
+async def running(
+    settings: Settings, clock: DatabaseClock | None = None, chance: Chance | None = None
+) -> AsyncIterator[App]:
     """Everything built, connected and started; stopped in the opposite order on the way out.
+
+    `chance` picks for lists that are to be picked from at random.
 
     Raises the named errors of the embedded Postgres, `SchemaTooNew`, `WrongMasterKey`, `UnreadableFile`, or
     psycopg's `OperationalError`.
@@ -108,7 +118,13 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         await pool.open(wait=True, timeout=30)
         stack.push_async_callback(pool.close)
         tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds)
-        writer = Writer(conninfo, clock, on_committed=tail.committed, queue_size=settings.max_queued_writes)
+        writer = Writer(
+            conninfo,
+            clock,
+            on_committed=tail.committed,
+            queue_size=settings.max_queued_writes,
+            routing=RoutingFacts(chance),
+        )
         store = PostgresEventStore(pool, writer, key)
         directory = PostgresDirectory(pool, clock)
         waits = Waits()
@@ -122,9 +138,11 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
             keep_sealed_for=timedelta(seconds=settings.sealed_answer_seconds),
         )
         directory_service = DirectoryService(store, directory, clock)
-        scheduler = Scheduler(Deadlines(PostgresDueSteps(pool, clock), requests))
+        keys = Keys(store, directory, directory_service, clock)
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
+        departures = Departures(store, requests, OpenRequestsOf(reads))
+        scheduler = Scheduler(Deadlines(PostgresDueSteps(pool, clock), requests, departures))
         hub = Hub(PostgresFacts(pool), directory)
         signer = HeadSigner(key, clock)
         metrics = Metrics()
@@ -175,6 +193,7 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         api = build_api(
             requests=requests,
             directory_service=directory_service,
+            keys=keys,
             directory=directory,
             store=store,
             reads=reads,
@@ -198,7 +217,19 @@ async def running(settings: Settings, clock: DatabaseClock | None = None) -> Asy
         )
         log.info("started", embedded=postgres is not None, position=tail.position, pid=os.getpid())
         yield App(
-            api, requests, directory_service, store, waits, tail, writer, scheduler, projector, reads, hub, conninfo
+            api=api,
+            requests=requests,
+            directory=directory_service,
+            keys=keys,
+            store=store,
+            waits=waits,
+            tail=tail,
+            writer=writer,
+            scheduler=scheduler,
+            projector=projector,
+            reads=reads,
+            hub=hub,
+            conninfo=conninfo,
         )
         log.info("stopping", waiting=len(waits))
 

@@ -6,6 +6,7 @@ import contextlib
 import socket
 
 from application.directory import DirectoryService
+from application.keys import Keys
 from domain.callers import AgentCaller, PersonCaller, Role
 from domain.errors import AlreadyExists
 from interfaces.credentials import Credentials, read_credentials, write_credentials
@@ -15,36 +16,36 @@ ADMIN = "admin"
 AGENT = "default"
 
 
-async def ensure_credentials(directory: DirectoryService, settings: Settings, *, admin_key: bool) -> bool:
-    """Have user `admin`, agent `default` and a `credentials.json` that works; whether it was written now.
+async def ensure_credentials(directory: DirectoryService, keys: Keys, settings: Settings, *, admin_key: bool) -> bool:
+    """Have the seeded directory, user `admin`, agent `default` and a `credentials.json` that works.
+
+    Whether it was written now.
 
     Keys that no longer work (another database, revoked) are replaced: whoever can start the server on its database
     may have them.
     """
+    await directory.seed()
     with contextlib.suppress(AlreadyExists):
-        await directory.add_user(by=None, name="Administrator", role=Role.ADMINISTRATOR, id=ADMIN)
+        await directory.add("user", {"name": "Administrator", "role": Role.ADMINISTRATOR}, by=None, id=ADMIN)
     with contextlib.suppress(AlreadyExists):
-        await directory.add_agent(by=None, name="Default agent", id=AGENT)
+        await directory.add("agent", {"name": "Default agent"}, by=None, id=AGENT)
     found = read_credentials(settings.data_dir)
-    if found is not None and await _work(directory, found, admin_key=admin_key):
+    if found is not None and await _work(keys, found, admin_key=admin_key):
         if found.url != settings.url:
             write_credentials(settings.data_dir, Credentials(settings.url, found.admin_key, found.agent_key))
         return False
     host = socket.gethostname()
     admin = None
     if admin_key:
-        admin = (await directory.create_key(by=None, name=f"credentials.json admin {host}", user=ADMIN)).key
-    agent = (await directory.create_key(by=None, name=f"credentials.json agent {host}", agent=AGENT)).key
+        admin = (await keys.create(by=None, name=f"credentials.json admin {host}", user=ADMIN)).key
+    agent = (await keys.create(by=None, name=f"credentials.json agent {host}", agent=AGENT)).key
     write_credentials(settings.data_dir, Credentials(settings.url, admin, agent))
     return True
 
 
-async def _work(directory: DirectoryService, credentials: Credentials, *, admin_key: bool) -> bool:
+async def _work(keys: Keys, credentials: Credentials, *, admin_key: bool) -> bool:
     if admin_key and not (
-        credentials.admin_key is not None
-        and isinstance(await directory.authenticate(credentials.admin_key), PersonCaller)
+        credentials.admin_key is not None and isinstance(await keys.authenticate(credentials.admin_key), PersonCaller)
     ):
         return False
-    return credentials.agent_key is not None and isinstance(
-        await directory.authenticate(credentials.agent_key), AgentCaller
-    )
+    return credentials.agent_key is not None and isinstance(await keys.authenticate(credentials.agent_key), AgentCaller)

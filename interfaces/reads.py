@@ -35,6 +35,9 @@ class Reads:
         if min_position > head:
             raise Malformed(f"min_position {min_position} is beyond the newest position, {head}")
 
+    async def newest(self) -> int:
+        return await self._store.head()
+
     async def read(
         self,
         model: str | None,

@@ -11,6 +11,7 @@ import structlog
 from application.deadlines import Deadlines
 from domain.errors import Unavailable
 from domain.request import Request
+from domain.users import User
 from interfaces.postgres.writer import Recorded
 
 _LONGEST_SLEEP = 60.0
@@ -19,7 +20,7 @@ _LONGEST_SLEEP = 60.0
 _SHORTEST_SLEEP = 0.1
 """Seconds between two looks at the due times, so that a flood of new requests does not become a flood of queries."""
 
-_PLANS = {Request.Requested.TOPIC, Request.Collected.TOPIC}
+_PLANS = {Request.Requested.TOPIC, Request.Collected.TOPIC, User.Changed.TOPIC, User.Removed.TOPIC}
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +34,7 @@ class Scheduler:
         self._task: asyncio.Task[None] | None = None
 
     def notice(self, recorded: Sequence[Recorded]) -> None:
-        """Subscribe this to the tail: new requests bring new times."""
+        """Subscribe this to the tail: new requests bring new times, and so do people who leave."""
         if any(event.topic in _PLANS for event in recorded):
             self._woken.set()
 

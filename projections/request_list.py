@@ -31,7 +31,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -61,6 +61,7 @@ class RequestList:
         );
         CREATE INDEX ON request_list (priority, created_at, request_id) WHERE status = 'Requested';
         CREATE INDEX ON request_list (assigned_to, priority, created_at, request_id) WHERE status = 'Requested';
+        CREATE INDEX ON request_list (list_id, priority, created_at, request_id) WHERE list_id IS NOT NULL;
         CREATE INDEX ON request_list (created_at, request_id);
         CREATE INDEX ON request_list (priority, created_at, request_id);
         CREATE INDEX ON request_list (agent, created_at, request_id);
@@ -268,8 +269,8 @@ async def page_of_inbox(
 ) -> Page:
     """Open requests that the caller may answer, most urgent first, then oldest.
 
-    `mine` is what is assigned to the caller; `shared` what nobody has taken: of the caller's lists and, for
-    administrators, what is assigned to nobody; `all` everything the caller may answer.
+    `mine` is what is assigned to the caller; `shared` what nobody has taken of the caller's lists, for administrators
+    of all lists and of none; `all` everything the caller may answer.
     """
     query = _Query()
     query.where("status = 'Requested'")
@@ -280,10 +281,23 @@ async def page_of_inbox(
     elif scope == "shared":
         query.where("assigned_to IS NULL")
         if not caller.administers:
-            query.where("false")
+            query.where("list_id = ANY(%b::uuid[])", list(caller.lists))
     elif not caller.administers:
-        query.where("assigned_to = %s", caller.id)
+        query.where(
+            "(assigned_to = %s OR (assigned_to IS NULL AND list_id = ANY(%b::uuid[])))", caller.id, list(caller.lists)
+        )
     return await _page(connection, query, "priority", False, after, limit)
+
+
+async def open_requests_of(connection: psycopg.AsyncConnection, user_id: UUID, limit: int) -> tuple[list[UUID], int]:
+    """Up to `limit` open requests that are assigned to this person, and the position that this shows."""
+    async with snapshot(connection, RequestList) as position:
+        cursor = await connection.execute(
+            "SELECT request_id FROM request_list WHERE status = 'Requested' AND assigned_to = %s"
+            " ORDER BY priority, created_at LIMIT %s",
+            (user_id, limit),
+        )
+        return [row[0] for row in await cursor.fetchall()], position
 
 
 def _visible_to(query: _Query, caller: Caller) -> None:
@@ -292,7 +306,12 @@ def _visible_to(query: _Query, caller: Caller) -> None:
         if caller.run_user is not None:
             query.where("run_user = %s", caller.run_user)
     elif not caller.sees_everything:
-        query.where("(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%b::uuid[]))", caller.id, list(caller.owns))
+        query.where(
+            "(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%b::uuid[]) OR list_id = ANY(%b::uuid[]))",
+            caller.id,
+            list(caller.owns),
+            list(caller.lists),
+        )
 
 
 def _narrow(query: _Query, filters: Filters) -> None:

@@ -12,18 +12,21 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from application.directory import DirectoryService
+from application.keys import Keys
 from application.ports import Clock, Directory, EventStore
 from application.requests import Requests
 from domain.callers import Caller
-from domain.errors import AlreadyClosed
+from domain.errors import AlreadyClaimed, AlreadyClosed
 from interfaces.http import problems
 from interfaces.http.audit import Export, SignedHead, audit_routes
 from interfaces.http.callers import authenticate_again, authenticated_route
 from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
 from interfaces.http.json_bodies import BodyLimit
+from interfaces.http.keys import key_routes
 from interfaces.http.lists import list_routes
 from interfaces.http.models import Problem
+from interfaces.http.moving import moving_routes
 from interfaces.http.operations import Readiness, operation_routes
 from interfaces.http.reading import Reads
 from interfaces.http.representations import Representations
@@ -41,6 +44,7 @@ def build_api(
     *,
     requests: Requests,
     directory_service: DirectoryService,
+    keys: Keys,
     directory: Directory,
     store: EventStore,
     reads: Reads,
@@ -62,9 +66,11 @@ def build_api(
         redirect_slashes=False,
     )
     represent = Representations(directory)
-    authenticate = directory_service.authenticate
+    authenticate = keys.authenticate
+    app.include_router(moving_routes(requests, represent, authenticate, reads, directory))
     app.include_router(request_routes(requests, represent, authenticate, reads))
     app.include_router(directory_routes(directory_service, store, represent, authenticate, reads))
+    app.include_router(key_routes(keys, store, represent, authenticate, reads))
     app.include_router(list_routes(reads, directory, represent, authenticate))
     app.include_router(dashboard_routes(reads, represent, authenticate, clock))
     app.include_router(
@@ -85,7 +91,10 @@ def build_api(
     async def describe_closed(request: Request, refusal: AlreadyClosed) -> dict[str, Any]:
         return await represent.closed(refusal.status, refusal.by, refusal.at)
 
-    problems.install(app, describe_closed)
+    async def describe_claimed(refusal: AlreadyClaimed) -> dict[str, Any]:
+        return await represent.claimed(refusal.by)
+
+    problems.install(app, describe_closed, describe_claimed)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
     app.add_middleware(Observed, observe=observe)
     app.openapi = lambda: _openapi(app)

@@ -1,32 +1,84 @@
-"""People, agents and keys, over HTTP."""
+"""The directory, over HTTP: people, lists, agents, agent types, categories, request types; oneself; all at once."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+# No postponed annotations here: each collection has its own models, and FastAPI reads them from the signatures.
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Path
+from pydantic import BaseModel
 
 from application.directory import DirectoryService
-from application.ports import EventStore
+from application.ports import (
+    AgentEntry,
+    AgentTypeEntry,
+    CategoryEntry,
+    EventStore,
+    ListEntry,
+    RequestTypeEntry,
+    UserEntry,
+)
 from domain.callers import PersonCaller
-from domain.request import instant
+from interfaces.http import directory_models as models
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
-from interfaces.http.models import (
-    AgentPage,
-    CreatedEntry,
-    CreatedKey,
-    KeyPage,
-    NewAgent,
-    NewKeyBody,
-    NewUser,
-    UserPage,
-    Written,
-)
+from interfaces.http.models import Body, Written
 from interfaces.http.reading import Cursor, Limit, MinPosition, Reads, encode_cursor, other_list, place_in
-from interfaces.http.representations import Representations
+from interfaces.http.representations import Names, Representations
 from interfaces.http.requests import By, refusals
+
+EntryId = Annotated[str, Path(alias="id", max_length=64, description="The readable id.")]
+
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One kind of entry: where it is served, how it is written, read and shown."""
+
+    path: str
+    kind: str
+    what: str
+    new: type[Body]
+    patch: type[Body]
+    page: type[BaseModel]
+    read: Callable[..., Awaitable[Sequence[Any]]]
+    ids: Callable[[Any], Iterable[UUID | None]]
+    show: Callable[[Any, Names], dict[str, Any]]
+
+
+def collections(directory: DirectoryService) -> tuple[Collection, ...]:
+    """All kinds, in the order in which a document has them."""
+    return (
+        Collection(
+            *("users", "user", "a person", models.NewUser, models.PatchUser, models.UserPage),
+            *(directory.users, _ids_of_user, show_user),
+        ),
+        Collection(
+            *("lists", "list", "a list", models.NewList, models.PatchList, models.ListPage),
+            *(directory.lists, lambda entry: entry.members, _show_list),
+        ),
+        Collection(
+            *("agents", "agent", "an agent", models.NewAgent, models.PatchAgent, models.AgentPage),
+            *(directory.agents, lambda entry: (entry.owner, entry.agent_type, entry.category), _show_agent),
+        ),
+        Collection(
+            *("agent-types", "agent_type", "an agent type"),
+            *(models.NewAgentType, models.PatchAgentType, models.AgentTypePage),
+            *(directory.agent_types, lambda entry: (), _show_agent_type),
+        ),
+        Collection(
+            *("categories", "category", "a category"),
+            *(models.NewCategory, models.PatchCategory, models.CategoryPage),
+            *(directory.categories, lambda entry: (entry.parent,), _show_category),
+        ),
+        Collection(
+            *("request-types", "request_type", "a request type"),
+            *(models.NewRequestType, models.PatchRequestType, models.RequestTypePage),
+            *(directory.request_types, lambda entry: (), _show_request_type),
+        ),
+    )
 
 
 def directory_routes(
@@ -36,114 +88,208 @@ def directory_routes(
     authenticate: Authenticate,
     reads: Reads,
 ) -> APIRouter:
-    """`/api/users`, `/api/agents`, `/api/keys`."""
+    """`/api/users` and the other collections, `/api/me`, `/api/directory`."""
     router = APIRouter(prefix="/api", tags=["directory"], route_class=authenticated_route(authenticate))
+    pages = Pages(reads, store)
+    kinds = collections(directory)
+    for collection in kinds:
+        _add_collection(router, collection, directory, represent, pages)
 
-    async def begin(kind: str, cursor: list[str] | None, min_position: int | None) -> tuple[str, int]:
-        """After which id a page begins, and the position that it shows at least: these lists are never behind."""
+    @router.get("/me", response_model=models.MeView, summary="Who one is", responses=refusals(403, 404, 422))
+    async def me(by: By, min_position: MinPosition = None) -> Json:
         await reads.check(min_position)
+        position = await store.head()
+        entry = await directory.me(by)
+        return Json(show_user(entry, await represent.names(_ids_of_user(entry))) | {"position": position})
+
+    @router.patch(
+        "/me",
+        response_model=Written,
+        summary="Change one's own time zone, quiet hours, absence or Slack id",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def change_me(body: models.OwnFields, by: By) -> Json:
+        return Json({"position": await directory.change_self(_given(body), by=by)})
+
+    @router.get(
+        "/directory",
+        response_model=models.DirectoryView,
+        summary="The whole directory but for keys, as one document",
+        responses=refusals(403),
+    )
+    async def export(by: By) -> Json:
+        document: dict[str, Any] = {}
+        for collection in kinds:
+            items: list[dict[str, Any]] = []
+            after = ""
+            while entries := await collection.read(by=by, after=after, limit=_PAGE):
+                names = await represent.names(id for entry in entries for id in collection.ids(entry))
+                items += [collection.show(entry, names) for entry in entries]
+                after = entries[-1].readable_id
+            document[collection.path.replace("-", "_")] = items
+        return Json(document)
+
+    @router.put(
+        "/directory",
+        response_model=models.ImportedView,
+        summary="Add and change all that a document says, or nothing of it",
+        responses=refusals(403, 409, 413, 422),
+    )
+    async def import_(body: models.DirectoryDocument, by: By) -> Json:
+        done = await directory.import_document(_given(body), by=by)
+        return Json({"added": done.added, "changed": done.changed, "position": done.position})
+
+    return router
+
+
+class Pages:
+    """Pages of the directory: never behind, in the order of the readable ids."""
+
+    def __init__(self, reads: Reads, store: EventStore) -> None:
+        self._reads = reads
+        self._store = store
+
+    async def begin(self, kind: str, cursor: list[str] | None, min_position: int | None) -> tuple[str, int]:
+        """After which id a page begins, and the position that it shows at least."""
+        await self._reads.check(min_position)
         place = place_in(kind, cursor)
         if place is not None and len(place) != 1:
             raise other_list()
-        return "" if place is None else place[0], await store.head()
+        return "" if place is None else place[0], await self._store.head()
 
-    def page(kind: str, entries: Sequence[Any], limit: int, items: list[dict[str, Any]], position: int) -> Json:
+    def page(self, kind: str, entries: Sequence[Any], limit: int, items: list[dict[str, Any]], position: int) -> Json:
+        """The page; of one entry more than the limit it is known that there is another."""
         last = [entries[limit - 1].readable_id] if len(entries) > limit else None
         return Json({"items": items[:limit], "next_cursor": encode_cursor(kind, last), "position": position})
 
-    @router.get("/users", response_model=UserPage, summary="List people", responses=refusals(403, 422))
-    async def users(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
-        after, position = await begin("users", cursor, min_position)
-        entries = await directory.users(by=by, after=after, limit=limit + 1)
-        whole = isinstance(by, PersonCaller) and by.sees_everything
-        items: list[dict[str, Any]] = [
-            {"id": user.readable_id, "name": user.name}
-            | ({"email": user.email, "role": user.role, "active": user.active} if whole else {})
-            for user in entries
-        ]
-        return page("users", entries, limit, items, position)
+
+def _add_collection(
+    router: APIRouter,
+    collection: Collection,
+    directory: DirectoryService,
+    represent: Representations,
+    pages: Pages,
+) -> None:
+    path, kind, what = f"/{collection.path}", collection.kind, collection.what
+    plural = collection.path.replace("-", " ").replace("users", "people")
+
+    @router.get(
+        path,
+        operation_id=f"list_{collection.kind}",
+        response_model=collection.page,
+        summary=f"List {plural}",
+        responses=refusals(403, 422),
+    )
+    async def page(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
+        after, position = await pages.begin(collection.path, cursor, min_position)
+        entries = await collection.read(by=by, after=after, limit=limit + 1)
+        names = await represent.names(id for entry in entries for id in collection.ids(entry))
+        items = [_seen_by(by, kind, collection.show(entry, names)) for entry in entries]
+        return pages.page(collection.path, entries, limit, items, position)
 
     @router.post(
-        "/users",
+        path,
+        operation_id=f"add_{collection.kind}",
         status_code=201,
-        response_model=CreatedEntry,
-        summary="Add a person",
+        response_model=models.CreatedEntry,
+        summary=f"Add {what}",
         responses=refusals(403, 409, 422),
     )
-    async def add_user(body: NewUser, by: By) -> Json:
-        id, position = await directory.add_user(by=by, name=body.name, role=body.role, id=body.id, email=body.email)
+    async def add(body: collection.new, by: By) -> Json:  # pyright: ignore[reportInvalidTypeForm]
+        fields = _given(body)
+        id, position = await directory.add(kind, fields, by=by, id=fields.pop("id", None))
         return Json({"id": id, "position": position}, status_code=201)
 
-    @router.get("/agents", response_model=AgentPage, summary="List agents", responses=refusals(403, 422))
-    async def agents(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
-        after, position = await begin("agents", cursor, min_position)
-        entries = await directory.agents(by=by, after=after, limit=limit + 1)
-        names = await represent.names(agent.owner for agent in entries)
-        items = [{"id": agent.readable_id, "name": agent.name, "owner": names.of(agent.owner)} for agent in entries]
-        return page("agents", entries, limit, items, position)
-
-    @router.post(
-        "/agents",
-        status_code=201,
-        response_model=CreatedEntry,
-        summary="Add an agent",
-        responses=refusals(403, 409, 422),
+    @router.patch(
+        f"{path}/{{id}}",
+        operation_id=f"change_{collection.kind}",
+        response_model=Written,
+        summary=f"Change {what}; what is not given stays",
+        responses=refusals(403, 404, 409, 422),
     )
-    async def add_agent(body: NewAgent, by: By) -> Json:
-        id, position = await directory.add_agent(by=by, name=body.name, id=body.id, owner=body.owner)
-        return Json({"id": id, "position": position}, status_code=201)
-
-    @router.get("/keys", response_model=KeyPage, summary="List keys", responses=refusals(403, 422))
-    async def keys(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
-        after, position = await begin("keys", cursor, min_position)
-        entries = await directory.keys(by=by, after=after, limit=limit + 1)
-        names = await represent.names(id for key in entries for id in (key.agent_id, key.user_id, key.run_user))
-        items = [
-            {
-                "id": key.readable_id,
-                "name": key.name,
-                "agent": names.of(key.agent_id),
-                "user": names.of(key.user_id),
-                "run_user": names.of(key.run_user),
-                "expires_at": None if key.expires_at is None else instant(key.expires_at),
-                "revoked": key.revoked,
-                "created_at": instant(key.created_at),
-            }
-            for key in entries
-        ]
-        return page("keys", entries, limit, items, position)
-
-    @router.post(
-        "/keys",
-        status_code=201,
-        response_model=CreatedKey,
-        summary="Make a key; it is shown this once",
-        responses=refusals(403, 409, 422),
-    )
-    async def create_key(body: NewKeyBody, by: By) -> Json:
-        created = await directory.create_key(
-            by=by,
-            name=body.name,
-            id=body.id,
-            agent=body.agent,
-            user=body.user,
-            run_user=body.run_user,
-            expires_at=body.expires_at,
-        )
-        return Json(
-            {"id": created.readable_id, "key": created.key, "position": created.position},
-            status_code=201,
-            headers={"Cache-Control": "no-store"},
-        )
+    async def change(id: EntryId, body: collection.patch, by: By) -> Json:  # pyright: ignore[reportInvalidTypeForm]
+        return Json({"position": await directory.change(kind, id, _given(body), by=by)})
 
     @router.delete(
-        "/keys/{id}",
+        f"{path}/{{id}}",
+        operation_id=f"remove_{collection.kind}",
         response_model=Written,
-        summary="Revoke a key; it stops working at once",
-        responses=refusals(403, 404, 422),
+        summary=f"Remove {what} for good",
+        responses=refusals(403, 404, 409, 422),
     )
-    async def revoke_key(id: Annotated[str, Path(max_length=64)], by: By) -> Json:
-        position = await directory.revoke_key(id, by=by)
-        return Json({"position": position or await store.head()})  # 0: it was revoked before, somewhere up to there
+    async def remove(id: EntryId, by: By) -> Json:
+        return Json({"position": await directory.remove(kind, id, by=by)})
 
-    return router
+
+def _given(body: BaseModel) -> dict[str, Any]:
+    """The fields that were sent, under the names they were sent by."""
+    return body.model_dump(exclude_unset=True, by_alias=True)
+
+
+def _seen_by(by: Any, kind: str, item: dict[str, Any]) -> dict[str, Any]:
+    """Of other people, members see who there is and no more."""
+    if kind == "user" and not (isinstance(by, PersonCaller) and by.sees_everything):
+        return {"id": item["id"], "name": item["name"]}
+    return item
+
+
+def _ids_of_user(user: UserEntry) -> list[UUID]:
+    stand_in = (user.out_of_office or {}).get("stand_in")
+    return [] if stand_in is None else [UUID(stand_in)]
+
+
+def show_user(user: UserEntry, names: Names) -> dict[str, Any]:
+    """A person, in full."""
+    away = user.out_of_office
+    return {
+        "id": user.readable_id,
+        "name": user.name,
+        "email": user.email,
+        "role": user.role,
+        "active": user.active,
+        "slack_user_id": user.slack_user_id,
+        "time_zone": user.time_zone,
+        "quiet_hours": user.quiet_hours,
+        "out_of_office": None
+        if away is None
+        else {"from": away["from"], "to": away["to"], "stand_in": names.of(away["stand_in"])},
+    }
+
+
+def _show_list(entry: ListEntry, names: Names) -> dict[str, Any]:
+    members = [names.of(member) for member in entry.members]
+    return {"id": entry.readable_id, "name": entry.name, "members": members}
+
+
+def _show_agent(entry: AgentEntry, names: Names) -> dict[str, Any]:
+    return {
+        "id": entry.readable_id,
+        "name": entry.name,
+        "owner": names.of(entry.owner),
+        "agent_type": names.of(entry.agent_type),
+        "category": names.of(entry.category),
+    }
+
+
+def _show_agent_type(entry: AgentTypeEntry, names: Names) -> dict[str, Any]:
+    return {"id": entry.readable_id, "name": entry.name, "assignment_strategy": entry.assignment_strategy}
+
+
+def _show_category(entry: CategoryEntry, names: Names) -> dict[str, Any]:
+    return {
+        "id": entry.readable_id,
+        "name": entry.name,
+        "parent": names.of(entry.parent),
+        "assignment_strategy": entry.assignment_strategy,
+    }
+
+
+def _show_request_type(entry: RequestTypeEntry, names: Names) -> dict[str, Any]:
+    return {
+        "id": entry.readable_id,
+        "name": entry.name,
+        "default_assignment_strategy": entry.default_assignment_strategy,
+        "default_priority": entry.default_priority,
+        "default_expiration_minutes": entry.default_expiration_minutes,
+        "no_self_answer": entry.no_self_answer,
+    }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -42,9 +43,6 @@ def list_routes(
 ) -> APIRouter:
     """`GET /api/inbox` and `GET /api/requests`."""
     router = APIRouter(prefix="/api", tags=["lists"], route_class=authenticated_route(authenticate))
-
-    async def any_user(readable_id: str) -> UUID | None:
-        return await directory.user_id(readable_id, active=False)
 
     async def show(page: Page, of: str) -> Json:
         ids = {row[key] for row in page.items for key in ("agent_id", "run_user", "assigned_to", "list_id")}
@@ -104,13 +102,13 @@ def list_routes(
         cursor: Cursor = None,
         min_position: MinPosition = None,
     ) -> Json:
-        filters = Filters(
+        filters = await narrowed(
+            directory,
             status=status,
-            request_type=None if request_type is None else [_type(name) for name in request_type],
-            agent=await _known("agent", agent, directory.agent_id),
-            assigned_to=await _known("assigned_to", None if assigned_to == "nobody" else assigned_to, any_user),
-            unassigned=assigned_to == "nobody",
-            list=await _known("list", list, _no_list),
+            request_type=request_type,
+            agent=agent,
+            assigned_to=assigned_to,
+            list=list,
             run_id=run_id,
             priority_min=priority_min,
             priority_max=priority_max,
@@ -148,21 +146,40 @@ async def _placed(page: Awaitable[Page], after: Sequence[str] | None) -> Page:
         raise other_list() from error
 
 
-async def _known(field: str, readable_id: str | None, find: Any) -> UUID | None:
+async def narrowed(
+    directory: Directory,
+    *,
+    request_type: Sequence[str] | None,
+    agent: str | None,
+    assigned_to: str | None,
+    list: str | None,
+    **plain: Any,
+) -> Filters:
+    """The filters meant, people, lists and agents found by their readable ids. Raises `Invalid` for unknown ones."""
+    assignee = None if assigned_to == "nobody" else assigned_to
+    return Filters(
+        request_type=None if request_type is None else [await _type(directory, name) for name in request_type],
+        agent=await _known("agent", "agent", agent, partial(directory.agent_id, active=False)),
+        assigned_to=await _known("assigned_to", "user", assignee, partial(directory.user_id, active=False)),
+        unassigned=assigned_to == "nobody",
+        list=await _known("list", "list", list, directory.list_id),
+        **plain,
+    )
+
+
+async def _known(
+    field: str, kind: str, readable_id: str | None, find: Callable[[str], Awaitable[UUID | None]]
+) -> UUID | None:
     if readable_id is None:
         return None
     id = await find(readable_id)
     if id is None:
-        raise Invalid([FieldError(field, f"there is no {field.replace('assigned_to', 'user')} {readable_id!r}")])
+        raise Invalid([FieldError(field, f"there is no {kind} {readable_id!r}")])
     return id
 
 
-async def _no_list(readable_id: str) -> UUID | None:
-    return None
-
-
-def _type(name: str) -> str:
-    id = find_request_type(name)
+async def _type(directory: Directory, name: str) -> str:
+    id = find_request_type(name) or await directory.request_type_id(name)
     if id is None:
         raise Invalid([FieldError("request_type", f"there is no request type {name!r}")])
     return id

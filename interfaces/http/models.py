@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from domain.callers import Role
 from interfaces.http.json_bodies import decode_json
 
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
@@ -104,6 +103,9 @@ class CreateRequest(Body):
         None, gt=0, le=315_360_000, description="How long the request lives. Not how long a call waits."
     )
     expires_at: Instant | None = Field(None, description="The instant at which the request expires.")
+    assignment_strategy: Any = Field(
+        None, description="Who is to be asked, before anything else says so: a strategy, as an object or its JSON text."
+    )
     secret: bool = Field(False, description="Seal the answer: only the agent can collect it, once.")
     metadata: dict[str, Any] | None = Field(None, description="Whatever the agent wants to find again.")
 
@@ -135,45 +137,70 @@ class CancelBody(Body):
     reason: str | None = None
 
 
-class ReassignBody(Body):
-    """Whom to hand the request to, and a note for the history."""
+class NoteBody(Body):
+    """A note for the history."""
+
+    note: str | None = None
+
+
+class DelegateBody(NoteBody):
+    """Whom to hand the request to."""
 
     to: str
-    note: str | None = None
+
+
+class ReassignBody(NoteBody):
+    """A person, or a list in whose shared inbox to put it; with neither it is routed afresh."""
+
+    to: str | None = None
+    list: str | None = None
+
+
+Ids = Annotated[list[str], Field(min_length=1, max_length=1000)]
+
+
+class BulkFilter(Body):
+    """Which open requests, in the words of `GET /api/requests`."""
+
+    request_type: Ids | None = None
+    agent: str | None = None
+    assigned_to: str | None = Field(None, description="A user, or `nobody`.")
+    list: str | None = None
+    run_id: str | None = Field(None, max_length=500)
+    priority_min: int | None = Field(None, ge=1, le=100)
+    priority_max: int | None = Field(None, ge=1, le=100)
+    created_from: Instant | None = None
+    created_to: Instant | None = None
+    q: str | None = Field(None, min_length=1, max_length=500)
+
+
+class BulkBody(ReassignBody):
+    """One action on many requests: by their `ids`, or all open ones that a `filter` finds."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"action": "reassign", "filter": {"assigned_to": "alice"}, "to": "bob", "note": "Alice is ill"},
+                {"action": "cancel", "ids": ["7f1c9c3e-5f0a-5d7e-9a54-2f3d0f8b6a11"]},
+            ]
+        }
+    )
+
+    action: Literal["reassign", "cancel"]
+    ids: Ids | None = None
+    filter: BulkFilter | None = None
+
+
+class ExplainBody(CreateRequest):
+    """A request as it would be asked."""
+
+    agent: str | None = Field(None, description="Whose request it would be; for administrators and auditors.")
 
 
 class ReceiptBody(Body):
     """A receipt that the collector made at random; who has it may fetch the answer again for 60 s."""
 
     receipt: str = Field(min_length=8, max_length=200)
-
-
-class NewUser(Body):
-    """A person for the directory."""
-
-    name: str
-    role: Annotated[Role, Field(strict=False)] = Role.MEMBER
-    id: str | None = Field(None, description="The readable id; made from the name if not given, never reused.")
-    email: str | None = None
-
-
-class NewAgent(Body):
-    """An agent for the directory."""
-
-    name: str
-    id: str | None = Field(None, description="The readable id; made from the name if not given, never reused.")
-    owner: str | None = Field(None, description="The user who owns the agent and may read what it asks.")
-
-
-class NewKeyBody(Body):
-    """A key for exactly one agent or one person."""
-
-    name: str
-    id: str | None = None
-    agent: str | None = None
-    user: str | None = None
-    run_user: str | None = Field(None, description="Binds an agent's key to runs of this one person.")
-    expires_at: Instant | None = None
 
 
 # -- answers
@@ -190,12 +217,42 @@ class Assignment(BaseModel):
     trace: list[dict[str, Any]]
 
 
+class ExplainedView(BaseModel):
+    """Who would be asked, and what would hold for the request; nothing was created."""
+
+    assignment: Assignment
+    assigned_to: str | None
+    list: str | None
+    priority: int
+    expires_at: str | None
+
+
+class BulkResult(BaseModel):
+    """What became of one request."""
+
+    id: str
+    status: int = Field(description="As the single call would have answered.")
+    position: int | None
+    detail: str | None
+
+
+class BulkView(BaseModel):
+    """One result for each request."""
+
+    results: list[BulkResult]
+    more: bool = Field(description="Whether the filter finds more than could be done at once: send it again.")
+    position: int
+
+
 class PlanStep(BaseModel):
     """What happens next, and when."""
 
     step: str
     at: str
     what: str
+
+
+Plan = list[PlanStep]
 
 
 class ResponseView(BaseModel):
@@ -241,7 +298,7 @@ class RequestView(BaseModel):
     list: str | None
     claimed: bool
     assignment: Assignment
-    plan: list[PlanStep]  # type: ignore[valid-type]
+    plan: Plan
     created_at: str
     expires_at: str | None
     closed_at: str | None
@@ -289,67 +346,6 @@ class CollectedView(Written):
     outcome: Literal["approved", "rejected", "answered"]
     text: str | None
     data: Any
-
-
-class UserView(BaseModel):
-    """A person. Only administrators and auditors see more than id and name."""
-
-    id: str
-    name: str | None
-    email: str | None = None
-    role: str | None = None
-    active: bool | None = None
-
-
-class AgentView(BaseModel):
-    """An agent."""
-
-    id: str
-    name: str
-    owner: str | None
-
-
-class KeyView(BaseModel):
-    """A key, without the key itself."""
-
-    id: str
-    name: str
-    agent: str | None
-    user: str | None
-    run_user: str | None
-    expires_at: str | None
-    revoked: bool
-    created_at: str
-
-
-class CreatedEntry(Written):
-    """The readable id of the new entry."""
-
-    id: str
-
-
-class CreatedKey(CreatedEntry):
-    """The key itself, shown this once."""
-
-    key: str
-
-
-class UserPage(BaseModel):
-    items: list[UserView]
-    next_cursor: str | None
-    position: int
-
-
-class AgentPage(BaseModel):
-    items: list[AgentView]
-    next_cursor: str | None
-    position: int
-
-
-class KeyPage(BaseModel):
-    items: list[KeyView]
-    next_cursor: str | None
-    position: int
 
 
 class Problem(BaseModel):

@@ -61,10 +61,15 @@ def status_of(refusal: errors.Refusal) -> int:
     return next(STATUS[cls] for cls in type(refusal).__mro__ if cls in STATUS)
 
 
-def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClosed], Awaitable[Any]]) -> None:
+def install(
+    app: FastAPI,
+    describe_closed: Callable[[Request, errors.AlreadyClosed], Awaitable[Any]],
+    describe_claimed: Callable[[errors.AlreadyClaimed], Awaitable[Any]],
+) -> None:
     """Have every refusal and error of this application answered as a problem.
 
-    `describe_closed` finds the present state of a request that was already closed, for the `request` member.
+    `describe_closed` finds the present state of a request that was already closed, for the `request` member;
+    `describe_claimed` that of one that somebody else has claimed.
     """
 
     async def on_refusal(request: Request, refusal: Exception) -> Response:
@@ -81,6 +86,9 @@ def install(app: FastAPI, describe_closed: Callable[[Request, errors.AlreadyClos
             extra["request"] = described
             if described["by"] != SYSTEM:
                 detail += f" by {described['by']}"
+        if isinstance(refusal, errors.AlreadyClaimed):
+            extra["request"] = await describe_claimed(refusal)
+            detail += f": {extra['request']['assigned_to']}"
         return problem(status_of(refusal), refusal.title, detail, headers=headers, **extra)
 
     async def on_invalid(request: Request, error: Exception) -> Response:

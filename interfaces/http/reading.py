@@ -35,6 +35,10 @@ class Reads(Protocol):
         """
         ...
 
+    async def newest(self) -> int:
+        """The position of the newest event of the log."""
+        ...
+
     async def check(self, min_position: int | None) -> None:
         """Raises `Malformed` for a position beyond the log's head."""
         ...

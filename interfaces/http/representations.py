@@ -82,6 +82,15 @@ class Representations:
         names = await self._names([id] if (id := actor_id(by)) else [])
         return {"status": status, "by": names.actor(by), "at": instant(at)}
 
+    async def claimed(self, by: UUID) -> dict[str, Any]:
+        """Who has claimed a request, for whoever came too late."""
+        names = await self._names([by])
+        return {"status": "Requested", "assigned_to": names.of(by), "claimed": True}
+
+    async def assignment(self, fact: dict[str, Any]) -> dict[str, Any]:
+        """A decision, people and lists by their readable ids."""
+        return _assignment(fact, await self._names(_people_in_assignment(fact)))
+
     async def names(self, ids: Iterable[UUID | None]) -> Names:
         """Readable ids for these."""
         return await self._names(id for id in ids if id is not None)

@@ -20,7 +20,6 @@ from interfaces.http.models import (
     CollectedView,
     CreateRequest,
     HistoryView,
-    ReassignBody,
     ReceiptBody,
     RequestView,
     RespondBody,
@@ -64,7 +63,7 @@ def request_routes(
         | {200: {"model": RequestView, "description": "Asked before with the same content: the same request"}},
     )
     async def create(body: CreateRequest, by: By) -> Json:
-        request, created = await requests.ask(_ask(body), by)
+        request, created = await requests.ask(asked(body), by)
         return Json(await represent.request(request), status_code=201 if created else 200)
 
     @router.get(
@@ -146,16 +145,6 @@ def request_routes(
         return Json(await represent.request(await requests.cancel(await requests.find(id, by), by, reason)))
 
     @router.post(
-        "/requests/{id}/reassign",
-        response_model=RequestView,
-        summary="Hand a request to a person",
-        responses=refusals(403, 404, 409, 422),
-    )
-    async def reassign(id: Id, body: ReassignBody, by: By) -> Json:
-        request = await requests.reassign(await requests.find(id, by), body.to, by, body.note)
-        return Json(await represent.request(request))
-
-    @router.post(
         "/requests/{id}/collect",
         response_model=CollectedView,
         summary="Collect a sealed answer",
@@ -195,7 +184,8 @@ def request_routes(
     return router
 
 
-def _ask(body: CreateRequest) -> Ask:
+def asked(body: CreateRequest) -> Ask:
+    """What an agent asks, from the body that says it."""
     return Ask(
         message=body.message,
         unique_id=body.unique_id,
@@ -213,4 +203,5 @@ def _ask(body: CreateRequest) -> Ask:
         expires_at=body.expires_at,
         secret=body.secret,
         metadata=body.metadata,
+        assignment_strategy=body.assignment_strategy,
     )

@@ -7,9 +7,18 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 from psycopg.rows import class_row
 
-from application.ports import AgentEntry, KeyEntry, UserEntry
+from application.ports import (
+    AgentEntry,
+    AgentTypeEntry,
+    CategoryEntry,
+    KeyEntry,
+    ListEntry,
+    RequestTypeEntry,
+    UserEntry,
+)
 from domain.callers import AgentCaller, Caller, PersonCaller, Role
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.coalescing import Coalescer
@@ -32,9 +41,10 @@ class PostgresDirectory:
         async def read(connection: psycopg.AsyncConnection) -> list[Any]:
             cursor = await connection.execute(
                 "SELECT k.sha256, k.id, k.agent_id, k.run_user, k.user_id, u.role, k.expires_at,"  # noqa: S608  our own expression
-                " array(SELECT a.id FROM agents a WHERE a.owner = k.user_id)"
-                " FROM access_keys k LEFT JOIN users u ON u.id = k.user_id"
-                " WHERE k.sha256 = ANY(%b) AND NOT k.revoked AND (k.user_id IS NULL OR u.active)"
+                " array(SELECT a.id FROM agents a WHERE a.owner = k.user_id),"
+                " array(SELECT m.list_id FROM list_members m WHERE m.user_id = k.user_id)"
+                " FROM access_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN agents g ON g.id = k.agent_id"
+                " WHERE k.sha256 = ANY(%b) AND NOT k.revoked AND (u.active OR NOT g.removed)"
                 f" AND (k.expires_at IS NULL OR k.expires_at > {self._now})",
                 (list(hashes),),
                 binary=True,
@@ -43,11 +53,11 @@ class PostgresDirectory:
             return await cursor.fetchall()
 
         callers: dict[bytes, Caller] = {}
-        for sha256, key_id, agent_id, run_user, user_id, role, until, owns in await reading(self._pool, read):
+        for sha256, key_id, agent_id, run_user, user_id, role, until, owns, lists in await reading(self._pool, read):
             if agent_id is not None:
                 callers[sha256] = AgentCaller(agent_id, key_id, run_user, until)
             else:
-                callers[sha256] = PersonCaller(user_id, Role(role), key_id, frozenset(owns), until)
+                callers[sha256] = PersonCaller(user_id, Role(role), key_id, frozenset(owns), frozenset(lists), until)
         return callers
 
     async def user_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
@@ -55,8 +65,20 @@ class PostgresDirectory:
             return await self._one("SELECT id FROM users WHERE readable_id = %s AND active", readable_id)
         return await self._one("SELECT id FROM users WHERE readable_id = %s", readable_id)
 
-    async def agent_id(self, readable_id: str) -> UUID | None:
+    async def agent_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
+        if active:
+            return await self._one("SELECT id FROM agents WHERE readable_id = %s AND NOT removed", readable_id)
         return await self._one("SELECT id FROM agents WHERE readable_id = %s", readable_id)
+
+    async def list_id(self, readable_id: str) -> UUID | None:
+        return await self._one("SELECT id FROM lists WHERE readable_id = %s", readable_id)
+
+    async def request_type_id(self, id_or_name: str) -> str | None:
+        return await self._one(
+            "SELECT readable_id FROM request_types WHERE lower(%s) IN (readable_id, lower(name)) AND NOT removed"
+            " ORDER BY readable_id LIMIT 1",
+            id_or_name.strip(),
+        )
 
     async def readable_ids(self, ids: Iterable[UUID]) -> dict[UUID, str]:
         wanted = set(ids)
@@ -66,6 +88,9 @@ class PostgresDirectory:
                 cursor = await connection.execute(
                     "SELECT id, readable_id FROM users WHERE id = ANY(%(ids)s)"
                     " UNION ALL SELECT id, readable_id FROM agents WHERE id = ANY(%(ids)s)"
+                    " UNION ALL SELECT id, readable_id FROM lists WHERE id = ANY(%(ids)s)"
+                    " UNION ALL SELECT id, readable_id FROM agent_types WHERE id = ANY(%(ids)s)"
+                    " UNION ALL SELECT id, readable_id FROM categories WHERE id = ANY(%(ids)s)"
                     " UNION ALL SELECT id, readable_id FROM access_keys WHERE id = ANY(%(ids)s)",
                     {"ids": unknown},
                 )
@@ -84,33 +109,123 @@ class PostgresDirectory:
 
         return await reading(self._pool, read)
 
+    # -- what changes are checked against
+
+    async def present(self, ids: Iterable[UUID]) -> set[UUID]:
+        async def read(connection: psycopg.AsyncConnection) -> set[UUID]:
+            cursor = await connection.execute(
+                "SELECT id FROM users WHERE id = ANY(%(ids)s) AND NOT removed"
+                " UNION ALL SELECT id FROM lists WHERE id = ANY(%(ids)s) AND NOT removed"
+                " UNION ALL SELECT id FROM agents WHERE id = ANY(%(ids)s) AND NOT removed"
+                " UNION ALL SELECT id FROM agent_types WHERE id = ANY(%(ids)s) AND NOT removed"
+                " UNION ALL SELECT id FROM categories WHERE id = ANY(%(ids)s) AND NOT removed"
+                " UNION ALL SELECT id FROM request_types WHERE id = ANY(%(ids)s) AND NOT removed",
+                {"ids": list(ids)},
+            )
+            return {row[0] for row in await cursor.fetchall()}
+
+        return await reading(self._pool, read)
+
+    async def uses_of(self, kind: str, id: UUID, readable_id: str) -> list[str]:
+        async def read(connection: psycopg.AsyncConnection) -> list[str]:
+            cursor = await connection.execute(_USES[kind], {"id": id, "name": readable_id})
+            return [row[0] for row in await cursor.fetchall()]
+
+        return await reading(self._pool, read) if kind in _USES else []
+
+    async def category_parents(self) -> dict[UUID, UUID | None]:
+        async def read(connection: psycopg.AsyncConnection) -> dict[UUID, UUID | None]:
+            cursor = await connection.execute("SELECT id, parent FROM categories WHERE NOT removed")
+            return dict(await cursor.fetchall())
+
+        return await reading(self._pool, read)
+
+    async def administrators(self) -> set[UUID]:
+        async def read(connection: psycopg.AsyncConnection) -> set[UUID]:
+            cursor = await connection.execute("SELECT id FROM users WHERE role = 'administrator' AND active")
+            return {row[0] for row in await cursor.fetchall()}
+
+        return await reading(self._pool, read)
+
+    async def same_contact(self, of: Mapping[UUID, tuple[str | None, str | None]]) -> list[tuple[UUID, UUID, str]]:
+        async def read(connection: psycopg.AsyncConnection) -> list[tuple[UUID, UUID, str]]:
+            ids, emails, slack_user_ids = zip(*((id, *contact) for id, contact in of.items()), strict=True)
+            cursor = await connection.execute(
+                "WITH given AS (SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS g(id, email, slack))"
+                " SELECT g.id, u.id, 'email' FROM given g JOIN users u ON lower(u.email) = lower(g.email)"
+                "  AND u.id <> ALL(%s) AND NOT u.removed"
+                " UNION ALL SELECT g.id, u.id, 'slack_user_id' FROM given g JOIN users u ON u.slack_user_id = g.slack"
+                "  AND u.id <> ALL(%s) AND NOT u.removed",
+                (list(ids), list(emails), list(slack_user_ids), list(ids), list(ids)),
+            )
+            return await cursor.fetchall()
+
+        return await reading(self._pool, read)
+
+    # -- pages of it
+
+    async def user(self, id: UUID) -> UserEntry | None:
+        async def read(connection: psycopg.AsyncConnection) -> UserEntry | None:
+            async with connection.cursor(row_factory=class_row(UserEntry)) as cursor:
+                query = sql.SQL("SELECT {} FROM users WHERE id = %s AND NOT removed").format(sql.SQL(_USER))
+                await cursor.execute(query, (id,))
+                return await cursor.fetchone()
+
+        return await reading(self._pool, read)
+
     async def users(self, after: str, limit: int) -> list[UserEntry]:
-        return await self._page(
-            UserEntry,
-            "SELECT id, readable_id, name, email, role, active FROM users"
-            " WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
-            after,
-            limit,
+        return await self._page(UserEntry, _USER, "users", after, limit)
+
+    async def lists(self, after: str, limit: int) -> list[ListEntry]:
+        members = (
+            "array(SELECT m.user_id FROM list_members m JOIN users u ON u.id = m.user_id"
+            " WHERE m.list_id = lists.id AND NOT u.removed ORDER BY m.place) AS members"
         )
+        return await self._page(ListEntry, f"id, readable_id, name, {members}", "lists", after, limit)
 
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
+        columns = "id, readable_id, name, owner, agent_type, category"
+        return await self._page(AgentEntry, columns, "agents", after, limit)
+
+    async def agent_types(self, after: str, limit: int) -> list[AgentTypeEntry]:
         return await self._page(
-            AgentEntry,
-            "SELECT id, readable_id, name, owner FROM agents WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
-            after,
-            limit,
+            AgentTypeEntry, "id, readable_id, name, assignment_strategy", "agent_types", after, limit
         )
+
+    async def categories(self, after: str, limit: int) -> list[CategoryEntry]:
+        columns = "id, readable_id, name, parent, assignment_strategy"
+        return await self._page(CategoryEntry, columns, "categories", after, limit)
+
+    async def request_types(self, after: str, limit: int) -> list[RequestTypeEntry]:
+        columns = (
+            "id, readable_id, name, default_assignment_strategy, default_priority, default_expiration_minutes,"
+            " no_self_answer"
+        )
+        return await self._page(RequestTypeEntry, columns, "request_types", after, limit)
 
     async def keys(self, after: str, limit: int) -> list[KeyEntry]:
         return await self._page(
             KeyEntry,
-            "SELECT id, readable_id, name, agent_id, user_id, run_user, expires_at, revoked, created_at"
-            " FROM access_keys WHERE readable_id > %s ORDER BY readable_id LIMIT %s",
+            "id, readable_id, name, agent_id, user_id, run_user, expires_at, revoked, created_at",
+            "access_keys",
             after,
             limit,
+            removed_too=True,
         )
 
-    async def _page(self, entry: type[Any], query: Any, after: str, limit: int) -> list[Any]:
+    async def _page(
+        self,
+        entry: type[Any],
+        columns: LiteralString,
+        table: LiteralString,
+        after: str,
+        limit: int,
+        *,
+        removed_too: bool = False,
+    ) -> list[Any]:
+        present: LiteralString = "" if removed_too else "NOT removed AND "
+        query = f"SELECT {columns} FROM {table} WHERE {present}readable_id > %s ORDER BY readable_id LIMIT %s"  # noqa: S608
+
         async def read(connection: psycopg.AsyncConnection) -> list[Any]:
             async with connection.cursor(row_factory=class_row(entry)) as cursor:
                 await cursor.execute(query, (_text(after), limit))
@@ -118,13 +233,39 @@ class PostgresDirectory:
 
         return await reading(self._pool, read)
 
-    async def _one(self, query: Any, readable_id: str) -> UUID | None:
+    async def _one(self, query: Any, name: str) -> Any:
         async def read(connection: psycopg.AsyncConnection) -> Any:
-            cursor = await connection.execute(query, (_text(readable_id),))
+            cursor = await connection.execute(query, (_text(name),))
             return await cursor.fetchone()
 
         row = await reading(self._pool, read)
         return None if row is None else row[0]
+
+
+_USER: LiteralString = (
+    "id, readable_id, name, email, role, active, slack_user_id, time_zone, quiet_hours, out_of_office"
+)
+
+_NAMED_BY_STRATEGIES: LiteralString = (
+    "SELECT 'the strategy of agent type ' || readable_id FROM agent_types"
+    " WHERE NOT removed AND jsonb_path_exists(assignment_strategy, {path}, jsonb_build_object('name', %(name)s::text))"
+    " UNION ALL SELECT 'the strategy of category ' || readable_id FROM categories"
+    " WHERE NOT removed AND jsonb_path_exists(assignment_strategy, {path}, jsonb_build_object('name', %(name)s::text))"
+    " UNION ALL SELECT 'the strategy of request type ' || readable_id FROM request_types"
+    " WHERE NOT removed"
+    " AND jsonb_path_exists(default_assignment_strategy, {path}, jsonb_build_object('name', %(name)s::text))"
+)
+_OPEN_REQUESTS: LiteralString = (
+    " UNION ALL SELECT count || ' open requests' FROM open_counts WHERE holder_id = %(id)s AND count > 0"
+)
+_USES: dict[str, LiteralString] = {
+    "list": _NAMED_BY_STRATEGIES.replace("{path}", "'$.**.listID ? (@ == $name)'") + _OPEN_REQUESTS,
+    "agent_type": "SELECT 'agent ' || readable_id FROM agents WHERE agent_type = %(id)s AND NOT removed",
+    "category": "SELECT 'agent ' || readable_id FROM agents WHERE category = %(id)s AND NOT removed"
+    " UNION ALL SELECT 'category ' || readable_id FROM categories WHERE parent = %(id)s AND NOT removed",
+    "agent": "SELECT count || ' open requests' FROM open_counts WHERE holder_id = %(id)s AND count > 0",
+}
+"""By kind, what needs an entry, so that it cannot be removed."""
 
 
 def _text(given: str) -> str:

@@ -49,6 +49,12 @@ class PostgresDueSteps:
         assert row is not None
         return row[0], row[1]
 
+    async def done(self, id: UUID, step: str) -> None:
+        async with reached(self._pool) as connection:
+            await connection.execute(
+                "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL", (id, step)
+            )
+
     async def shred(self, ids: Sequence[UUID]) -> None:
         async with reached(self._pool) as connection:
             # Not where somebody has collected meanwhile: that gave the step a new time and no lease.

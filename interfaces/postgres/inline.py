@@ -5,22 +5,38 @@ For each kind of event, the rows it means. The writer runs each statement once f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any
+from uuid import UUID
 
-from application.deadlines import EXPIRE, SHRED
-from domain.directory import AccessKey, Agent, User
+from application.deadlines import DEPART, EXPIRE, SHRED
+from domain.access_keys import AccessKey
+from domain.agent_types import AgentType
+from domain.agents import Agent
+from domain.assignment import turn_of
+from domain.callers import Role
+from domain.categories import Category
+from domain.directory import DirectoryEntry
+from domain.lists import MemberList
 from domain.recorded import RecordedEvent
 from domain.request import RECEIPT_LIFETIME, Request
+from domain.request_types import RequestType
+from domain.users import User, away
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """A statement that takes one array a column and so does for many rows at once."""
+    """A statement that takes one array a column and so does for many rows at once.
+
+    Of those that are due together, the one that is defined first here runs first.
+    """
 
     sql: str
+    order: int = field(default_factory=count().__next__)
 
 
 Change = tuple[Bulk, tuple[Any, ...]]
@@ -37,42 +53,152 @@ ADD_REQUEST_NAME = Bulk(
     "INSERT INTO request_names (unique_id, agent_id, request_id)"
     " SELECT * FROM unnest(%b::text[], %b::uuid[], %b::uuid[])"
 )
+REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[])")
 SET_DUE_STEP = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
 )
-REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[])")
+COUNT_OPEN = Bulk(
+    "INSERT INTO open_counts AS c SELECT holder_id, sum(change) FROM unnest(%b::uuid[], %b::bigint[])"
+    " AS changes(holder_id, change) GROUP BY holder_id HAVING sum(change) <> 0"
+    " ON CONFLICT (holder_id) DO UPDATE SET count = c.count + excluded.count"
+)
+TAKE_TURN = Bulk(
+    "UPDATE lists SET last_turn = last.user_id FROM (SELECT DISTINCT ON (list_id) list_id, user_id"
+    "  FROM unnest(%b::uuid[], %b::uuid[]) WITH ORDINALITY AS turns(list_id, user_id, number)"
+    "  ORDER BY list_id, number DESC) AS last WHERE lists.id = last.list_id"
+)
+CHANGE_DIRECTORY = Bulk("UPDATE directory_version SET version = version + cardinality(%b::boolean[])")
 ADD_USER = Bulk(
     "INSERT INTO users (id, readable_id, name, email, role)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::text[])"
 )
+CHANGE_USER = Bulk(
+    "UPDATE users SET name = c.name, email = c.email, role = c.role, active = c.active,"
+    " slack_user_id = c.slack_user_id, time_zone = c.time_zone, quiet_hours = c.quiet_hours::jsonb,"
+    " out_of_office = c.out_of_office::jsonb, away_from = c.away_from, away_until = c.away_until,"
+    " stand_in = c.stand_in"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::boolean[], %b::text[], %b::text[], %b::text[],"
+    " %b::text[], %b::timestamptz[], %b::timestamptz[], %b::uuid[]) AS c(id, name, email, role, active,"
+    " slack_user_id, time_zone, quiet_hours, out_of_office, away_from, away_until, stand_in) WHERE users.id = c.id"
+)
+REMOVE_USER = Bulk("UPDATE users SET active = false, removed = true WHERE id = ANY(%b::uuid[])")
 ADD_AGENT = Bulk(
     "INSERT INTO agents (id, readable_id, name, owner)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::uuid[])"
 )
+CHANGE_AGENT = Bulk(
+    "UPDATE agents SET name = c.name, owner = c.owner, agent_type = c.agent_type, category = c.category"
+    " FROM unnest(%b::uuid[], %b::text[], %b::uuid[], %b::uuid[], %b::uuid[])"
+    " AS c(id, name, owner, agent_type, category) WHERE agents.id = c.id"
+)
+REMOVE_AGENT = Bulk("UPDATE agents SET removed = true WHERE id = ANY(%b::uuid[])")
+ADD_LIST = Bulk("INSERT INTO lists (id, readable_id, name) SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[])")
+# The turn goes back to the nearest member before it who stays; with none left before it, the list begins anew.
+CHANGE_LIST = Bulk(
+    "UPDATE lists SET name = c.name, last_turn = (SELECT before.user_id"
+    "  FROM list_members AS before JOIN list_members AS last"
+    "  ON last.list_id = before.list_id AND last.place >= before.place AND last.user_id = lists.last_turn"
+    "  WHERE before.list_id = lists.id AND before.user_id = ANY(c.members::uuid[])"
+    "  ORDER BY before.place DESC LIMIT 1)"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[]) AS c(id, name, members) WHERE lists.id = c.id"
+)
+REMOVE_LIST = Bulk("UPDATE lists SET removed = true WHERE id = ANY(%b::uuid[])")
+CLEAR_MEMBERS = Bulk("DELETE FROM list_members WHERE list_id = ANY(%b::uuid[])")
+ADD_MEMBER = Bulk(
+    "INSERT INTO list_members (list_id, place, user_id) SELECT * FROM unnest(%b::uuid[], %b::integer[], %b::uuid[])"
+)
+ADD_AGENT_TYPE = Bulk(
+    "INSERT INTO agent_types (id, readable_id, name, assignment_strategy)"
+    " SELECT id, readable_id, name, strategy::jsonb FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[])"
+    " AS a(id, readable_id, name, strategy)"
+)
+CHANGE_AGENT_TYPE = Bulk(
+    "UPDATE agent_types SET name = c.name, assignment_strategy = c.strategy::jsonb"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[]) AS c(id, name, strategy) WHERE agent_types.id = c.id"
+)
+REMOVE_AGENT_TYPE = Bulk("UPDATE agent_types SET removed = true WHERE id = ANY(%b::uuid[])")
+ADD_CATEGORY = Bulk(
+    "INSERT INTO categories (id, readable_id, name, parent, assignment_strategy)"
+    " SELECT id, readable_id, name, parent, strategy::jsonb"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::uuid[], %b::text[])"
+    " AS a(id, readable_id, name, parent, strategy)"
+)
+CHANGE_CATEGORY = Bulk(
+    "UPDATE categories SET name = c.name, parent = c.parent, assignment_strategy = c.strategy::jsonb"
+    " FROM unnest(%b::uuid[], %b::text[], %b::uuid[], %b::text[]) AS c(id, name, parent, strategy)"
+    " WHERE categories.id = c.id"
+)
+REMOVE_CATEGORY = Bulk("UPDATE categories SET removed = true WHERE id = ANY(%b::uuid[])")
+ADD_REQUEST_TYPE = Bulk(
+    "INSERT INTO request_types (id, readable_id, name, default_assignment_strategy, default_priority,"
+    " default_expiration_minutes, no_self_answer)"
+    " SELECT id, readable_id, name, strategy::jsonb, priority, minutes, no_self_answer"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[])"
+    " AS a(id, readable_id, name, strategy, priority, minutes, no_self_answer)"
+)
+CHANGE_REQUEST_TYPE = Bulk(
+    "UPDATE request_types SET name = c.name, default_assignment_strategy = c.strategy::jsonb,"
+    " default_priority = c.priority, default_expiration_minutes = c.minutes, no_self_answer = c.no_self_answer"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[])"
+    " AS c(id, name, strategy, priority, minutes, no_self_answer) WHERE request_types.id = c.id"
+)
+REMOVE_REQUEST_TYPE = Bulk("UPDATE request_types SET removed = true WHERE id = ANY(%b::uuid[])")
 ADD_KEY = Bulk(
     "INSERT INTO access_keys (id, readable_id, sha256, name, agent_id, user_id, run_user, created_at, expires_at)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::bytea[], %b::text[], %b::uuid[], %b::uuid[], %b::uuid[],"
     " %b::timestamptz[], %b::timestamptz[])"
 )
+CHANGE_KEY = Bulk(
+    "UPDATE access_keys SET name = c.name, expires_at = c.expires_at"
+    " FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[]) AS c(id, name, expires_at) WHERE access_keys.id = c.id"
+)
 REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%b::uuid[])")
 
 
-def changes(event: RecordedEvent) -> Iterator[Change]:
-    """The inline rows that this event means."""
+def changes(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
+    """The inline rows that this event means; `aggregate` is what it happened to, as it is after the save."""
+    match event:
+        case Request.Event():
+            assert isinstance(aggregate, Request)
+            yield from _of_request(event, aggregate)
+        case User.Event():
+            yield from _of_user(event)
+        case Agent.Event():
+            yield from _of_agent(event)
+        case MemberList.Event():
+            yield from _of_list(event)
+        case AgentType.Event() | Category.Event() | RequestType.Event():
+            yield from _of_level(event)
+        case AccessKey.Event():
+            yield from _of_key(event)
+        case _:
+            pass
+    if isinstance(aggregate, DirectoryEntry):
+        yield CHANGE_DIRECTORY, (True,)
+
+
+def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
     id = event.originator_id
     match event:
         case Request.Requested():
             yield ADD_REQUEST_NAME, (event.unique_id, event.agent_id, id)
             if event.expires_at is not None:
                 yield SET_DUE_STEP, (id, EXPIRE, event.expires_at)
-        case Request.Responded():
+            yield COUNT_OPEN, (event.agent_id, 1)
+            yield from _count(_uuid(event.assignment["chosen"]), _uuid(event.assignment["list"]), 1)
+            yield from _turn(event.assignment)
+        case Request.Reassigned():
+            yield from _count(event.from_user, event.from_list, -1)
+            yield from _count(event.to_user, event.to_list, 1)
+            yield from _turn(event.assignment)
+        case Request.Responded() | Request.Cancelled() | Request.Expired():
             yield REMOVE_DUE_STEPS, (id,)
-            if event.sealed_until is not None:
+            if isinstance(event, Request.Responded) and event.sealed_until is not None:
                 yield SET_DUE_STEP, (id, SHRED, event.sealed_until)
-        case Request.Cancelled() | Request.Expired():
-            yield REMOVE_DUE_STEPS, (id,)
+            yield COUNT_OPEN, (request.asked.agent_id, -1)
+            yield from _count(request.assigned_to, request.assigned_list, -1)
         case Request.Collected():
             yield SET_DUE_STEP, (id, SHRED, event.timestamp + RECEIPT_LIFETIME + timedelta(seconds=1))
         case Request.Acknowledged():
@@ -82,10 +208,119 @@ def changes(event: RecordedEvent) -> Iterator[Change]:
             yield REMOVE_DUE_STEPS, (id,)
             yield REMOVE_SEALED_ANSWER, (id,)
             yield DESTROY_DATA_KEY, (id,)
+        case _:
+            pass
+
+
+def _count(person: UUID | None, list_id: UUID | None, change: int) -> Iterator[Change]:
+    """An open request comes to whoever has it, or goes; a claimed one still belongs to its list."""
+    for holder in (person, list_id):
+        if holder is not None:
+            yield COUNT_OPEN, (holder, change)
+
+
+def _turn(assignment: dict[str, Any]) -> Iterator[Change]:
+    if (list_id := turn_of(assignment)) is not None:
+        yield TAKE_TURN, (list_id, UUID(assignment["chosen"]))
+
+
+def _of_user(event: User.Event) -> Iterator[Change]:
+    id = event.originator_id
+    match event:
         case User.Added():
             yield ADD_USER, (id, event.readable_id, event.name, event.email, event.role)
+        case User.Changed():
+            away_from, away_until = away(event.out_of_office, event.time_zone) or (None, None)
+            stand_in = _uuid((event.out_of_office or {}).get("stand_in"))
+            yield (
+                CHANGE_USER,
+                (
+                    *(id, event.name, event.email, event.role, event.active, event.slack_user_id, event.time_zone),
+                    *(_json(event.quiet_hours), _json(event.out_of_office), away_from, away_until, stand_in),
+                ),
+            )
+            if not event.active or event.role == Role.AUDITOR:
+                yield SET_DUE_STEP, (id, DEPART, event.timestamp)
+        case User.Removed():
+            yield REMOVE_USER, (id,)
+            yield SET_DUE_STEP, (id, DEPART, event.timestamp)
+        case _:
+            pass
+
+
+def _of_agent(event: Agent.Event) -> Iterator[Change]:
+    id = event.originator_id
+    match event:
         case Agent.Added():
             yield ADD_AGENT, (id, event.readable_id, event.name, event.owner)
+        case Agent.Changed():
+            yield CHANGE_AGENT, (id, event.name, event.owner, event.agent_type, event.category)
+        case Agent.Removed():
+            yield REMOVE_AGENT, (id,)
+        case _:
+            pass
+
+
+def _of_list(event: MemberList.Event) -> Iterator[Change]:
+    id = event.originator_id
+    match event:
+        case MemberList.Added():
+            yield ADD_LIST, (id, event.readable_id, event.name)
+            yield from _members(id, event.members)
+        case MemberList.Changed():
+            yield CHANGE_LIST, (id, event.name, "{" + ",".join(map(str, event.members)) + "}")
+            yield CLEAR_MEMBERS, (id,)
+            yield from _members(id, event.members)
+        case MemberList.Removed():
+            yield REMOVE_LIST, (id,)
+            yield CLEAR_MEMBERS, (id,)
+        case _:
+            pass
+
+
+def _members(id: UUID, members: list[UUID]) -> Iterator[Change]:
+    for place, member in enumerate(members):
+        yield ADD_MEMBER, (id, place, member)
+
+
+def _of_level(event: AgentType.Event | Category.Event | RequestType.Event) -> Iterator[Change]:
+    id = event.originator_id
+    match event:
+        case AgentType.Added():
+            yield ADD_AGENT_TYPE, (id, event.readable_id, event.name, _json(event.assignment_strategy))
+        case AgentType.Changed():
+            yield CHANGE_AGENT_TYPE, (id, event.name, _json(event.assignment_strategy))
+        case AgentType.Removed():
+            yield REMOVE_AGENT_TYPE, (id,)
+        case Category.Added():
+            yield ADD_CATEGORY, (id, event.readable_id, event.name, event.parent, _json(event.assignment_strategy))
+        case Category.Changed():
+            yield CHANGE_CATEGORY, (id, event.name, event.parent, _json(event.assignment_strategy))
+        case Category.Removed():
+            yield REMOVE_CATEGORY, (id,)
+        case RequestType.Added():
+            yield ADD_REQUEST_TYPE, (id, event.readable_id, *_type_values(event))
+        case RequestType.Changed():
+            yield CHANGE_REQUEST_TYPE, (id, *_type_values(event))
+        case RequestType.Removed():
+            yield REMOVE_REQUEST_TYPE, (id,)
+        case _:
+            pass
+
+
+def _type_values(event: RequestType.Added | RequestType.Changed) -> tuple[Any, ...]:
+    return (
+        event.name,
+        _json(event.default_assignment_strategy),
+        event.default_priority,
+        event.default_expiration_minutes,
+        event.no_self_answer,
+    )
+
+
+def _of_key(event: AccessKey.Event) -> Iterator[Change]:
+    id = event.originator_id
+    match event:
         case AccessKey.Created():
             yield (
                 ADD_KEY,
@@ -101,7 +336,17 @@ def changes(event: RecordedEvent) -> Iterator[Change]:
                     event.expires_at,
                 ),
             )
+        case AccessKey.Changed():
+            yield CHANGE_KEY, (id, event.name, event.expires_at)
         case AccessKey.Revoked():
             yield REVOKE_KEY, (id,)
         case _:
             pass
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return UUID(text) if text else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,16 +14,18 @@ from uuid import UUID
 import psycopg
 from eventsourcing.persistence import StoredEvent
 
-from application.ports import Aggregate
+from application.ports import Aggregate, E, Make
+from domain.access_keys import AccessKey
 from domain.answers import Answer
-from domain.directory import AccessKey
 from domain.recorded import RecordedEvent
 from domain.request import Request, rebuild
+from domain.routing import Facts, Subject
 from interfaces.postgres.coalescing import Coalescer
 from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, Change, changes
 from interfaces.postgres.pool import Pool, reading
+from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey, SealingMapper, new_data_key, open_bytes, seal_bytes
-from interfaces.postgres.writer import Writer
+from interfaces.postgres.writer import Events, NothingToWrite, Routed, Writer
 
 _REMEMBERED_KEYS = 20_000
 
@@ -62,6 +65,10 @@ class PostgresEventStore:
     async def access_key(self, id: UUID) -> AccessKey | None:
         aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, AccessKey) else None
+
+    async def entry(self, kind: type[E], id: UUID) -> E | None:
+        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        return aggregate if isinstance(aggregate, kind) else None
 
     async def head(self) -> int:
         async def read(connection: psycopg.AsyncConnection) -> int:
@@ -124,20 +131,26 @@ class PostgresEventStore:
         before: datetime | None = None,
         sealed_answer: Answer | None = None,
         committed: Callable[[], None] | None = None,
+        check: Callable[[], Awaitable[None]] | None = None,
     ) -> int:
-        stored: list[StoredEvent] = []
-        rows: list[Change] = []
+        keys: dict[UUID, bytes | None] = {}
         new_keys: dict[UUID, bytes] = {}
         for aggregate in aggregates:
-            for event in aggregate.collect_events():
+            for event in aggregate.pending_events:
                 assert isinstance(event, RecordedEvent)
-                stored.append(self._mapper.seal(event, await self._key_for(event, new_keys)))
-                rows.extend(changes(event))
+                if event.CONTENT:
+                    keys[aggregate.id] = await self._key_for(event, new_keys)
+        stored: list[StoredEvent] = []
+        rows: list[Change] = []
+        for aggregate in aggregates:
+            events, of_aggregate = self._sealed(aggregate, keys.get(aggregate.id))
+            stored += events
+            rows += of_aggregate
         if not stored:
             return max((a.position for a in aggregates if isinstance(a, Request)), default=0)
         if sealed_answer is not None:
             rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
-        rows += [(ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))) for id, key in new_keys.items()]
+        rows += [self._add_key(id, key) for id, key in new_keys.items()]
 
         def written(position: int) -> None:
             for id, key in new_keys.items():  # only now: a refused creation must not displace the key that is in use
@@ -148,17 +161,68 @@ class PostgresEventStore:
             if committed is not None:
                 committed()
 
-        return await self._writer.append(stored, rows, before, written)
+        alone = any(not isinstance(aggregate, Request) for aggregate in aggregates)
+        return await self._writer.append(stored, rows, before, written, check=check, alone=alone)
+
+    async def save_routed(
+        self, id: UUID, version: int, subject: Subject, make: Make, *, also: Sequence[UUID] = (), size: int = 0
+    ) -> Request:
+        key = new_data_key() if version == 0 else await self._known_key(id)
+        made: Request | None = None
+
+        def build(facts: Facts, now: datetime) -> Events:
+            nonlocal made
+            made = make(facts, now)
+            events, rows = self._sealed(made, key)
+            if version == 0:
+                assert key is not None
+                rows.append(self._add_key(id, key))
+            return events, rows
+
+        def written(position: int) -> None:
+            assert made is not None
+            self._remember(id, key)
+            made.position = position
+
+        with suppress(NothingToWrite):
+            await self._writer.append_routed(Routed(id, version, subject, also, build, size), written)
+        assert made is not None
+        return made
+
+    async def facts(self, subject: Subject) -> tuple[Facts, datetime]:
+        async def read(connection: psycopg.AsyncConnection) -> tuple[Facts, datetime]:
+            async with connection.transaction():
+                await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                cursor = await connection.execute(f"SELECT {self._writer.time}")
+                row = await cursor.fetchone()
+                assert row is not None
+                return await RoutingFacts().load(connection, [subject], (), 0), row[0]
+
+        return await reading(self._pool, read)
+
+    def _sealed(self, aggregate: Aggregate, key: bytes | None) -> tuple[list[StoredEvent], list[Change]]:
+        """The pending events as they are stored, and the inline rows that they mean."""
+        stored: list[StoredEvent] = []
+        rows: list[Change] = []
+        for event in aggregate.collect_events():
+            assert isinstance(event, RecordedEvent)
+            stored.append(self._mapper.seal(event, key if event.CONTENT else None))
+            rows.extend(changes(event, aggregate))
+        return stored, rows
+
+    def _add_key(self, id: UUID, key: bytes) -> Change:
+        return ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))
 
     async def _key_for(self, event: RecordedEvent, new_keys: dict[UUID, bytes]) -> bytes | None:
-        """The data key to seal this event with; a new one for a first event with content."""
-        if not event.CONTENT:
-            return None
+        """The data key to seal this event's content with; a new one for a first event."""
         id = event.originator_id
         if event.originator_version == 1:
             new_keys[id] = new_data_key()
         if id in new_keys:
             return new_keys[id]
+        return await self._known_key(id)
+
+    async def _known_key(self, id: UUID) -> bytes | None:
         if id not in self._data_keys:  # loaded so long ago that it was forgotten
             self._open(await self._rows(id))
         return self._data_keys.get(id)

@@ -12,9 +12,10 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import LiteralString
 from uuid import UUID
 
 import psycopg
@@ -23,11 +24,13 @@ from eventsourcing.persistence import StoredEvent
 from psycopg import errors
 
 from application.ports import DeadlinePassed, VersionConflict
-from domain.errors import AlreadyExists, Unavailable
+from domain.errors import AlreadyExists, Refusal, Unavailable
+from domain.routing import Facts, Subject
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.inline import Bulk, Change
 from interfaces.postgres.pool import indexed, lasting
+from interfaces.postgres.routing import RoutingFacts
 
 APPEND_LOCK = 0x68616E6472_02
 CHANNEL = "handraise"
@@ -50,6 +53,28 @@ class Recorded:
     topic: str
 
 
+Events = tuple[Sequence[StoredEvent], Sequence[Change]]
+"""Events and the inline rows that belong to them."""
+
+Check = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Events that are only made once the facts are known: a decision. `build` may refuse, and may be called again."""
+
+    id: UUID
+    version: int
+    """How many events the aggregate has."""
+
+    subject: Subject
+    also: Sequence[UUID]
+    """People and lists that are looked up besides those that the subject leads to."""
+
+    build: Callable[[Facts, datetime], Events]
+    size: int
+
+
 @dataclass(slots=True)
 class Group:
     """Events that are written together or not at all, with the inline rows that belong to them."""
@@ -59,11 +84,21 @@ class Group:
     before: datetime | None
     result: asyncio.Future[int]
     on_written: Callable[[int], None] | None = None
+    routed: Routed | None = None
+    check: Check | None = None
+    alone: bool = False
+    """In a transaction of its own: it changes what decisions are taken from."""
+
     positions: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        return sum(len(event.state) for event in self.events)
+        return sum(len(event.state) for event in self.events) + (self.routed.size if self.routed else 0)
+
+    @property
+    def ids(self) -> set[UUID]:
+        """The aggregates that it changes."""
+        return {self.routed.id} if self.routed else {_uuid(event) for event in self.events}
 
     def settle(self, outcome: int | Exception) -> None:
         """Tell the command; one whose caller went away is told in vain, and that is fine."""
@@ -73,6 +108,10 @@ class Group:
             self.result.set_result(outcome)
         else:
             self.result.set_exception(outcome)
+
+
+class NothingToWrite(Exception):
+    """A decision was taken that changes nothing."""
 
 
 class Writer:
@@ -85,12 +124,14 @@ class Writer:
         *,
         on_committed: Callable[[Sequence[Recorded]], None],
         queue_size: int = 10_000,
+        routing: RoutingFacts | None = None,
     ) -> None:
         self._conninfo = conninfo
         self._clock = clock
         self._on_committed = on_committed
         self._queue: deque[Group] = deque()
         self._queue_size = queue_size
+        self._routing = routing or RoutingFacts()
         self._filled = asyncio.Event()
         self._connection: psycopg.AsyncConnection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -102,6 +143,11 @@ class Writer:
     @property
     def connected(self) -> bool:
         return self._connection is not None and self._task is not None and not self._task.done()
+
+    @property
+    def time(self) -> LiteralString:
+        """The SQL expression for the present instant."""
+        return self._clock.sql
 
     @property
     def queued(self) -> int:
@@ -128,18 +174,35 @@ class Writer:
         changes: Sequence[Change],
         before: datetime | None = None,
         on_written: Callable[[int], None] | None = None,
+        *,
+        check: Check | None = None,
+        alone: bool = False,
     ) -> int:
         """Append one group and return the position of its last event.
 
         It is written even when the caller goes away meanwhile. `on_written` gets the position once the group is
-        written, before anybody else learns of it; it must be quick and not raise. Raises `VersionConflict`,
-        `DeadlinePassed`, `AlreadyExists` for a unique inline row, or `Unavailable` when nothing was written.
+        written, before anybody else learns of it; it must be quick and not raise. `check` runs with the append lock
+        held and refuses by raising; it and `alone` make a batch of this group. Raises `VersionConflict`,
+        `DeadlinePassed`, `AlreadyExists` for a unique inline row, `Unavailable` when nothing was written, or what
+        `check` raises.
         """
+        group = Group(
+            events, changes, before, self._future(), on_written, check=check, alone=alone or check is not None
+        )
+        return await self._enqueue(group)
+
+    async def append_routed(self, routed: Routed, on_written: Callable[[int], None]) -> int:
+        """Append what `routed` builds once the lock is held. Raises as `append`, and what its `build` refuses."""
+        return await self._enqueue(Group((), (), None, self._future(), on_written, routed))
+
+    def _future(self) -> asyncio.Future[int]:
+        return asyncio.get_running_loop().create_future()
+
+    async def _enqueue(self, group: Group) -> int:
         if self._stopping or not self.connected:
             raise Unavailable("the database cannot be reached just now; nothing was written")
         if len(self._queue) >= self._queue_size:
             raise Unavailable(f"{self._queue_size} writes are waiting already; nothing was written")
-        group = Group(events, changes, before, asyncio.get_running_loop().create_future(), on_written)
         self._queue.append(group)
         self._filled.set()
         return await group.result
@@ -184,12 +247,15 @@ class Writer:
             await self._recover([])
 
     def _next_batch(self) -> list[Group]:
+        """The next groups that can be written together: each aggregate in one of them only."""
         groups = [self._queue.popleft()]
-        size = groups[0].size
-        while self._queue and len(groups) < _BATCH_GROUPS:
-            size += self._queue[0].size
-            if size > _BATCH_BYTES:
+        size, ids = groups[0].size, groups[0].ids
+        while self._queue and len(groups) < _BATCH_GROUPS and not groups[0].alone:
+            following = self._queue[0]
+            size += following.size
+            if size > _BATCH_BYTES or following.alone or not ids.isdisjoint(following.ids):
                 break
+            ids |= following.ids
             groups.append(self._queue.popleft())
         return groups
 
@@ -226,12 +292,14 @@ class Writer:
         connection = self._connection
         assert connection is not None
         self._committing = False
-        ids = list({event.originator_id for group in groups for event in group.events})
+        ids = list({id for group in groups for id in group.ids})
+        routed = [group.routed for group in groups if group.routed is not None]
         async with connection.pipeline():
             await connection.execute("BEGIN")
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             head = await connection.execute(
-                f"SELECT head.position, head.hash, {self._clock.sql}, present.ids, present.versions"  # noqa: S608
+                f"SELECT head.position, head.hash, {self._clock.sql}, present.ids, present.versions,"  # noqa: S608
+                " (SELECT version FROM directory_version)"
                 " FROM (SELECT position, hash FROM event_chain ORDER BY position DESC LIMIT 1) AS head,"
                 " (SELECT array_agg(originator_id) AS ids, array_agg(version) AS versions FROM"
                 "  (SELECT originator_id, max(originator_version) AS version FROM handraise_events"
@@ -241,20 +309,29 @@ class Writer:
             )
             row = await head.fetchone()
             assert row is not None
-            position, hash_, now, present, present_at = row
+            position, hash_, now, present, present_at, directory = row
             versions: dict[UUID, int] = dict(zip(present or (), present_at or (), strict=True))
             self._clock.set(now)
+            facts = None
+            if routed:
+                also = {id for each in routed for id in each.also}
+                facts = await self._routing.load(connection, [each.subject for each in routed], also, directory)
 
             batch = _Batch(position, hash_)
             fitting: list[Group] = []
             refused: list[tuple[Group, Exception]] = []
             for group in groups:
-                refusal = _check(group, versions, now)
-                if refusal is not None:
+                try:
+                    if group.check is not None:
+                        await group.check()
+                    _check(group, versions, now, facts)
+                except (Refusal, VersionConflict, DeadlinePassed, NothingToWrite) as refusal:
                     refused.append((group, refusal))
                     continue
                 fitting.append(group)
                 batch.add(group)
+                if facts is not None:
+                    self._routing.note(group.changes)
             if not fitting:
                 await connection.execute("COMMIT")  # of nothing: a rollback would make psycopg prepare everything anew
                 _settle(refused)
@@ -404,19 +481,31 @@ class _Batch:
             group.positions.append(self._position)
 
 
-def _check(group: Group, versions: dict[UUID, int], now: datetime) -> Exception | None:
-    """Why this group does not fit what is there; else its events count as there for the groups after it."""
+def _check(group: Group, versions: dict[UUID, int], now: datetime, facts: Facts | None) -> None:
+    """Whether this group fits what is there, its events made if they are not yet; then they count as there.
+
+    Raises why not.
+    """
     if group.before is not None and now >= group.before:
-        return DeadlinePassed(now)
+        raise DeadlinePassed(now)
+    if group.routed is not None:
+        assert facts is not None
+        _expect(group.routed.id, versions, group.routed.version)
+        group.events, group.changes = group.routed.build(facts, now)
+        if not group.events:
+            raise NothingToWrite
     fresh: dict[UUID, int] = {}
     for event in group.events:
         id_ = _uuid(event)
-        expected = fresh.get(id_, versions.get(id_, 0)) + 1
-        if event.originator_version != expected:
-            return VersionConflict(f"{id_} is at version {expected - 1}, not {event.originator_version - 1}")
-        fresh[id_] = expected
+        _expect(id_, versions | fresh if fresh else versions, event.originator_version - 1)
+        fresh[id_] = event.originator_version
     versions.update(fresh)
-    return None
+
+
+def _expect(id: UUID, versions: Mapping[UUID, int], version: int) -> None:
+    present = versions.get(id, 0)
+    if present != version:
+        raise VersionConflict(f"{id} is at version {present}, not {version}")
 
 
 def _settle(refused: Sequence[tuple[Group, Exception]]) -> None:
@@ -426,20 +515,15 @@ def _settle(refused: Sequence[tuple[Group, Exception]]) -> None:
 
 
 def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]]]]:
-    """Few statements for all rows, in an order that keeps the order of the changes of each aggregate."""
-    statements: list[tuple[Bulk, list[tuple[object, ...]]]] = []
-    reached: dict[UUID, int] = {}
+    """One statement for all rows of a kind, the kinds in their order: no aggregate is in two groups of a batch."""
+    rows: dict[Bulk, list[tuple[object, ...]]] = {}
     for group in groups:
-        ids = {_uuid(event) for event in group.events}
-        at = max((reached.get(id_, 0) for id_ in ids), default=0)
         for bulk, row in group.changes:
-            while at < len(statements) and statements[at][0] is not bulk:
-                at += 1
-            if at == len(statements):
-                statements.append((bulk, []))
-            statements[at][1].append(row)
-        reached.update(dict.fromkeys(ids, at))
-    return [(bulk, [list(column) for column in zip(*rows, strict=True)]) for bulk, rows in statements]
+            rows.setdefault(bulk, []).append(row)
+    return [
+        (bulk, [list(column) for column in zip(*rows[bulk], strict=True)])
+        for bulk in sorted(rows, key=lambda bulk: bulk.order)
+    ]
 
 
 def _uuid(event: StoredEvent) -> UUID:

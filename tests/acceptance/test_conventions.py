@@ -260,7 +260,7 @@ async def test_a_key_bound_to_a_run_user_speaks_for_that_persons_runs_only(handr
     await handraise.person("alice")
     await handraise.person("bob")
     bound = await handraise.another_agent("worker", run_user="alice")
-    free_key = await handraise.app.directory.create_key(by=None, name="free", agent="worker")
+    free_key = await handraise.app.keys.create(by=None, name="free", agent="worker")
     free = await handraise.client(free_key.key)
 
     implied = await post(bound, "/api/requests", message="x", unique_id="implied")

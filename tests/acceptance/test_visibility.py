@@ -146,13 +146,13 @@ async def stage(handraise: Service, *, reassigned: bool = True) -> Stage:
     """The request was the run user's, then the past assignee's, and is the assignee's; or it was always nobody's."""
     people = {name: await handraise.person(name) for name in ("runner", "past", "assignee", "owner", "other")}
     directory = handraise.app.directory
-    await directory.add_agent(by=None, name="Asker", id="asker", owner="owner")
+    await directory.add("agent", {"name": "Asker", "owner": "owner"}, by=None, id="asker")
 
     async def key(**of: Any) -> httpx.AsyncClient:
-        return await handraise.client((await directory.create_key(by=None, name="a key", **of)).key)
+        return await handraise.client((await handraise.app.keys.create(by=None, name="a key", **of)).key)
 
     agent = await key(agent="asker")
-    revoked = await directory.create_key(by=None, name="revoked", user="assignee", id="revoked")
+    revoked = await handraise.app.keys.create(by=None, name="revoked", user="assignee", id="revoked")
     revoked_client = await handraise.client(revoked.key)
     assert (await revoked_client.get("/api/users")).status_code == 200
     assert (await handraise.admin.delete("/api/keys/revoked")).status_code == 200

@@ -157,11 +157,11 @@ async def our_server(databases: Databases, open_requests: int = 0) -> AsyncItera
 async def _fill(settings: Settings, open_requests: int) -> tuple[Credentials, list[str]]:
     """Keys, and the ids of so many open requests."""
     async with running(settings) as app:
-        await ensure_credentials(app.directory, settings, admin_key=True)
+        await ensure_credentials(app.directory, app.keys, settings, admin_key=True)
         credentials = read_credentials(settings.data_dir)
         assert credentials is not None
         assert credentials.agent_key is not None
-        agent = await app.directory.authenticate(credentials.agent_key)
+        agent = await app.keys.authenticate(credentials.agent_key)
         assert isinstance(agent, AgentCaller)
         lifetime = timedelta(seconds=BODY["expires_in_seconds"])
         question = Ask(BODY["message"], request_type="approval", expires_in=lifetime, metadata=BODY["metadata"])

@@ -26,11 +26,11 @@ async def run(databases: Databases, sizes: Sizes) -> list[Figure]:
     settings = Settings(data_dir=databases.new_folder(), database_url=await databases.new(), log_level="warning")
     seconds = sizes.rounds * sizes.seconds + 1
     async with running(settings) as app:
-        await ensure_credentials(app.directory, settings, admin_key=True)
+        await ensure_credentials(app.directory, app.keys, settings, admin_key=True)
         credentials = read_credentials(settings.data_dir)
         assert credentials is not None
         assert credentials.agent_key is not None
-        agent = await app.directory.authenticate(credentials.agent_key)
+        agent = await app.keys.authenticate(credentials.agent_key)
         assert isinstance(agent, AgentCaller)
 
         async def write() -> float:

@@ -6,9 +6,11 @@ import dataclasses
 import re
 from pathlib import Path
 
-from domain.directory import AccessKey, Agent, User
+from domain.access_keys import AccessKey
+from domain.agents import Agent
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.request import Request
+from domain.users import User
 from interfaces.metrics import Metrics
 from interfaces.settings import Settings
 from tests.support.service import Service

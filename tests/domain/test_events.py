@@ -14,10 +14,12 @@ from eventsourcing.domain import BaseAggregate
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.utils import TopicError, get_topic, register_topic, resolve_topic
 
+from domain.access_keys import AccessKey
+from domain.agents import Agent
 from domain.assignment import by_command, fall_back
-from domain.directory import AccessKey, Agent, User
 from domain.recorded import RecordedEvent, TimestampMissing
 from domain.request import Request, rebuild
+from domain.users import User
 from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
 AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {

@@ -181,7 +181,7 @@ async def callers_of(handraise: Service) -> tuple[AgentCaller, PersonCaller]:
     """The default agent and the administrator, as the domain knows them."""
     agent, admin = await asyncio.gather(
         *(
-            handraise.app.directory.authenticate(client.headers["Authorization"].removeprefix("Bearer "))
+            handraise.app.keys.authenticate(client.headers["Authorization"].removeprefix("Bearer "))
             for client in (handraise.agent, handraise.admin)
         )
     )

@@ -42,14 +42,14 @@ class Service:
 
     async def person(self, id: str, role: Role = Role.MEMBER) -> httpx.AsyncClient:
         """A new person's client."""
-        await self.app.directory.add_user(by=None, name=id.title(), role=role, id=id)
-        key = await self.app.directory.create_key(by=None, name=f"{id} key", user=id)
+        await self.app.directory.add("user", {"name": id.title(), "role": role}, by=None, id=id)
+        key = await self.app.keys.create(by=None, name=f"{id} key", user=id)
         return await self.client(key.key)
 
     async def another_agent(self, id: str, **key: Any) -> httpx.AsyncClient:
-        """A new agent's client; `key` goes to `create_key` (`run_user`, `expires_at`)."""
-        await self.app.directory.add_agent(by=None, name=id.title(), id=id)
-        created = await self.app.directory.create_key(by=None, name=f"{id} key", agent=id, **key)
+        """A new agent's client; `key` goes to `Keys.create` (`run_user`, `expires_at`)."""
+        await self.app.directory.add("agent", {"name": id.title()}, by=None, id=id)
+        created = await self.app.keys.create(by=None, name=f"{id} key", agent=id, **key)
         return await self.client(created.key)
 
     async def ask(self, **body: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def service(
     configured = Settings(data_dir=data_dir, database_url=conninfo, **settings)
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(running(configured, clock))
-        await ensure_credentials(app.directory, configured, admin_key=True)
+        await ensure_credentials(app.directory, app.keys, configured, admin_key=True)
         credentials = read_credentials(data_dir)
         assert credentials is not None
         made = Service(app, configured, stack)

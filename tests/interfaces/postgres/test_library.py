@@ -15,8 +15,9 @@ from eventsourcing.persistence import Mapper
 from psycopg.conninfo import conninfo_to_dict
 
 from domain.callers import Role
-from domain.directory import User, directory_id
+from domain.directory import directory_id
 from domain.request import Request, Status
+from domain.users import User
 from interfaces.credentials import master_key
 from interfaces.postgres.sealing import MasterKey, SealingMapper
 from tests.support.service import Service

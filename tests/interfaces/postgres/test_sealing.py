@@ -18,10 +18,10 @@ import pytest
 from eventsourcing.persistence import MapperDeserialisationError
 from psycopg import sql
 
-from domain.callers import Role
-from domain.directory import User, directory_id
+from domain.directory import directory_id
 from domain.recorded import RecordedEvent
 from domain.request import Request
+from domain.users import User
 from interfaces.credentials import master_key
 from interfaces.postgres.chain import verify
 from interfaces.postgres.pool import new_pool
@@ -109,8 +109,8 @@ async def post(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, A
 @pytest.fixture
 async def written(handraise: Service) -> list[UUID]:
     """Three closed requests whose every content field was written with a marked text."""
-    await handraise.app.directory.add_user(
-        by=None, name=mark("user"), email=mark("mail"), role=Role.MEMBER, id="marked"
+    await handraise.app.directory.add(
+        "user", {"name": mark("user"), "email": mark("mail"), "slack_user_id": mark("slack")}, by=None, id="marked"
     )
     form = await handraise.ask(unique_id=FACT, **MARKED_FORM)
     await post(handraise.admin, f"/api/requests/{form['id']}/reassign", to="admin", note=mark("note"))

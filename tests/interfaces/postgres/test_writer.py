@@ -23,10 +23,10 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from application.ports import DeadlinePassed, VersionConflict
+from domain.access_keys import AccessKey
 from domain.answers import Question
 from domain.assignment import fall_back
 from domain.callers import AgentCaller, PersonCaller, Role
-from domain.directory import AccessKey
 from domain.errors import AlreadyExists, Unavailable
 from domain.request import Request, request_id
 from interfaces.postgres.chain import read_head, verify

@@ -52,7 +52,7 @@ async def other_url(other: Service) -> AsyncIterator[str]:
 
 async def key_of(handraise: Service, **whose: Any) -> str:
     """A new key: `user` or `agent`, and what else `create_key` takes."""
-    return (await handraise.app.directory.create_key(by=None, name="a key", **whose)).key
+    return (await handraise.app.keys.create(by=None, name="a key", **whose)).key
 
 
 def key_in(client: httpx.AsyncClient) -> str:
@@ -215,11 +215,11 @@ WRITTEN = {
 async def _cast(handraise: Service) -> dict[str, str]:
     """All these callers' keys."""
     directory = handraise.app.directory
-    await directory.add_user(by=None, name="Audit", role=Role.AUDITOR, id="audit")
+    await directory.add("user", {"name": "Audit", "role": Role.AUDITOR}, by=None, id="audit")
     for id in ("alice", "bob", "carol", "dave", "erin", "olga"):
-        await directory.add_user(by=None, name=id.title(), role=Role.MEMBER, id=id)
-    await directory.add_agent(by=None, name="Asker", id="asker", owner="olga")
-    await directory.add_agent(by=None, name="Stranger", id="stranger")
+        await directory.add("user", {"name": id.title()}, by=None, id=id)
+    await directory.add("agent", {"name": "Asker", "owner": "olga"}, by=None, id="asker")
+    await directory.add("agent", {"name": "Stranger"}, by=None, id="stranger")
     return {
         "administrator": key_in(handraise.admin),
         "auditor": await key_of(handraise, user="audit"),
@@ -411,7 +411,7 @@ async def test_a_revoked_key_ends_its_streams_within_a_second_on_every_replica(
     handraise: Service, url: str, other_url: str
 ) -> None:
     """Both replicas end the streams of the key in good order, and no others."""
-    created = await handraise.app.directory.create_key(by=None, name="alice's", user="admin", id="doomed")
+    created = await handraise.app.keys.create(by=None, name="alice's", user="admin", id="doomed")
     async with (
         opened(url, created.key) as here,
         opened(other_url, created.key) as there,
@@ -470,7 +470,7 @@ async def test_who_gets_an_agent_reads_afresh_and_sees_its_requests(
     """What a person may see has changed: `resync` on every replica, then frames under the new rights."""
     alice = await handraise.person("alice")
     async with opened(url, key_in(alice)) as here, opened(other_url, key_in(alice)) as there:
-        _, position = await handraise.app.directory.add_agent(by=None, name="Hers", id="hers", owner="alice")
+        _, position = await handraise.app.directory.add("agent", {"name": "Hers", "owner": "alice"}, by=None, id="hers")
         hers = await handraise.client(await key_of(handraise, agent="hers"))
         afresh = await asyncio.gather(here.event(), there.event())
         assert [(event.type, event.data) for event in afresh] == [("resync", {})] * 2

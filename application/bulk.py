@@ -1,0 +1,38 @@
+"""One command on many requests: each is done, or refused, by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from domain.errors import Refusal
+from domain.request import Request
+
+AT_ONCE = 32
+"""As many as the writer gathers well; more would only wait."""
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one of them: the request as it then is, or why not."""
+
+    request: Request | None
+    refusal: Refusal | None
+
+
+async def each_of(which: Sequence[K], command: Callable[[K], Awaitable[Request]]) -> list[Outcome]:
+    """Run the command for each, several at a time; one outcome for each, in their order."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(this: K) -> Outcome:
+        async with places:
+            try:
+                return Outcome(await command(this), None)
+            except Refusal as refusal:
+                return Outcome(None, refusal)
+
+    return await asyncio.gather(*(one(this) for this in which))
