@@ -18,11 +18,11 @@ class Departures:
 
     async def move_on(self, user_id: UUID) -> bool:
         """Move all open requests of this person; False where more may be left, to be tried again later."""
-        # Nothing is assigned to somebody after they left, so what the log holds by now is all there is.
-        head = await self._store.head()
+        # Nothing is assigned to somebody after they left, so what the log holds by now is all there is; of many only
+        # some are shown at a time, and the next ones only once it is seen that those have moved.
         done: set[UUID] = set()
         while True:
-            ids, is_fresh = await self._open_requests.assigned_to(user_id, head)
+            ids, is_fresh = await self._open_requests.assigned_to(user_id, await self._store.head())
             if not (left := [id for id in ids if id not in done]):
                 return is_fresh
             for id in left:

@@ -6,9 +6,11 @@ while nobody else can write, so that two replicas cannot each do half of somethi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
+from uuid import UUID
 
 from application.directory_fields import KINDS, Read, Reference, defaults_of, read_fields
 from application.ports import (
@@ -27,7 +29,9 @@ from domain.callers import SYSTEM, Caller, PersonCaller, Role
 from domain.categories import ROOT, SEEDED, Category
 from domain.directory import DirectoryEntry, check_readable_id, directory_id, is_reserved, readable_id_from
 from domain.errors import AlreadyExists, Conflict, FieldError, Invalid, NotAllowed, NotFound, Unavailable
+from domain.lists import MemberList
 from domain.request_types import REQUEST_TYPES, RequestType
+from domain.text import MAX_ERRORS
 from domain.users import User
 
 OWN_FIELDS = ("time_zone", "quiet_hours", "out_of_office", "slack_user_id")
@@ -35,6 +39,7 @@ OWN_FIELDS = ("time_zone", "quiet_hours", "out_of_office", "slack_user_id")
 
 _ATTEMPTS = 12
 _MAX_ENTRIES = 50_000
+_LOADED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +116,13 @@ class DirectoryService:
         return await self._change("user", me.readable_id, fields, by.actor)
 
     async def _change(self, kind: str, readable_id: str, fields: Mapping[str, Any], actor: str) -> int:
-        read = _read(kind, {}, fields)
+        read = _read(kind, {}, _but_for_the_root(kind, readable_id, fields))
         for _ in range(_ATTEMPTS):
             entry = await self._present(kind, readable_id)
-            entry.change(actor=actor, now=self._clock.now(), **read.values)
+            values, references = await self._differing(entry, read)
+            entry.change(actor=actor, now=self._clock.now(), **values)
             try:
-                return await self._save([entry], read.references) or await self._store.head()
+                return await self._save([entry], references) or await self._store.head()
             except VersionConflict:
                 continue
         raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
@@ -174,35 +180,65 @@ class DirectoryService:
     async def _import(self, document: Mapping[str, Any], actor: str) -> Imported:
         whole = Read()
         rows = list(_rows(document, whole))
-        if whole.errors:
-            raise Invalid(whole.errors)
+        _refuse(whole.errors)
+        places: dict[UUID, str] = {}
         entries: list[DirectoryEntry] = []
         added = 0
-        for at, kind, readable_id, fields in rows:
-            present = await self._store.entry(KINDS[kind], directory_id(kind, readable_id))
+        for (at, kind, readable_id, fields), present in zip(rows, await self._all_present(rows), strict=True):
             if present is not None and present.removed:
                 whole.refuse(f"{at}/id", f"{readable_id!r} was removed; ids are never given again")
                 continue
             if present is None and "name" not in fields:
                 whole.refuse(f"{at}/name", "is required")
                 continue
-            read = read_fields(kind, fields, f"{at}/")
+            read = read_fields(kind, _but_for_the_root(kind, readable_id, fields), f"{at}/")
             whole.errors += read.errors
-            whole.references += read.references
             if read.errors:
                 continue
             if present is None:
                 values = defaults_of(kind) | read.values
                 present = KINDS[kind].add(readable_id, actor=actor, now=self._clock.now(), **values)
+                whole.references += read.references
                 added += 1
             else:
-                present.change(actor=actor, now=self._clock.now(), **read.values)
+                values, references = await self._differing(present, read, f"{at}/")
+                present.change(actor=actor, now=self._clock.now(), **values)
+                whole.references += references
             if present.pending_events:
                 entries.append(present)
-        if whole.errors:
-            raise Invalid(whole.errors)
-        position = await self._save(entries, whole.references) if entries else await self._store.head()
+                places[present.id] = f"{at}/"
+        _refuse(whole.errors)
+        position = await self._save(entries, whole.references, places) if entries else await self._store.head()
         return Imported(added, len(entries) - added, position)
+
+    async def _all_present(self, rows: Sequence[tuple[str, str, str, Any]]) -> list[DirectoryEntry | None]:
+        found: list[DirectoryEntry | None] = []
+        for first in range(0, len(rows), _LOADED_AT_ONCE):
+            found += await asyncio.gather(
+                *(
+                    self._store.entry(KINDS[kind], directory_id(kind, readable_id))
+                    for _, kind, readable_id, _ in rows[first : first + _LOADED_AT_ONCE]
+                )
+            )
+        return found
+
+    async def _differing(
+        self, entry: DirectoryEntry, read: Read, at: str = ""
+    ) -> tuple[dict[str, Any], list[Reference]]:
+        """What would change, and whom that names.
+
+        What holds already may name people who were removed since; a list is shown without those, and stays as it is
+        when it is given like that.
+        """
+        values = {name: value for name, value in read.values.items() if value != getattr(entry, name)}
+        if isinstance(entry, MemberList) and "members" in values:
+            there = await self._directory.present(entry.members)
+            if values["members"] == [member for member in entry.members if member in there]:
+                del values["members"]
+        references = [
+            reference for reference in read.references if reference.path.removeprefix(at).partition("/")[0] in values
+        ]
+        return values, references
 
     async def _present(self, kind: str, readable_id: str) -> DirectoryEntry:
         entry = await self._store.entry(KINDS[kind], directory_id(kind, readable_id))
@@ -212,12 +248,20 @@ class DirectoryService:
 
     # -- what must hold when it is written
 
-    async def _save(self, entries: Sequence[DirectoryEntry], references: Sequence[Reference]) -> int:
+    async def _save(
+        self,
+        entries: Sequence[DirectoryEntry],
+        references: Sequence[Reference],
+        places: Mapping[UUID, str] | None = None,
+    ) -> int:
+        """Save them all, if all holds. `places` says where in a document each stands, for the paths of errors."""
+        at = places or {}
+
         async def check() -> None:
             await self._check_references(entries, references)
-            await self._check_tree([entry for entry in entries if isinstance(entry, Category)])
+            await self._check_tree([entry for entry in entries if isinstance(entry, Category)], at)
             people = [entry for entry in entries if isinstance(entry, User)]
-            await self._check_contacts(people)
+            await self._check_contacts(people, at)
             await self._check_administrators(people)
             for entry in entries:
                 if entry.removed and (uses := await self._directory.uses_of(entry.KIND, entry.id, entry.readable_id)):
@@ -231,42 +275,50 @@ class DirectoryService:
             return
         here = {entry.id for entry in entries}
         present = here | await self._directory.present({reference.id for reference in references} - here)
-        if missing := [reference.missing() for reference in references if reference.id not in present]:
-            raise Invalid(missing)
+        _refuse([reference.missing() for reference in references if reference.id not in present])
 
-    async def _check_tree(self, categories: Sequence[Category]) -> None:
+    async def _check_tree(self, categories: Sequence[Category], at: Mapping[UUID, str]) -> None:
         """No category may stand above itself."""
         if not categories:
             return
         parents = await self._directory.category_parents()
         parents.update({category.id: category.parent for category in categories})
+        errors: list[FieldError] = []
         for category in categories:
-            seen = {category.id}
+            seen: set[UUID] = set()
             above = category.parent
-            while above is not None:
-                if above in seen:
-                    raise Invalid([FieldError("parent", f"would put category {category.readable_id!r} above itself")])
+            while above is not None and above not in seen:
+                if above == category.id:
+                    message = f"would put category {category.readable_id!r} above itself"
+                    errors.append(FieldError(f"{at.get(category.id, '')}parent", message))
+                    break
                 seen.add(above)
                 above = parents.get(above)
+        _refuse(errors)
 
-    async def _check_contacts(self, people: Sequence[User]) -> None:
+    async def _check_contacts(self, people: Sequence[User], at: Mapping[UUID, str]) -> None:
         """An address or Slack id says who somebody is: no two people have the same."""
-        contacts = {
-            person.id: (person.email, person.slack_user_id)
-            for person in people
-            if not person.removed and (person.email is not None or person.slack_user_id is not None)
-        }
-        if not contacts:
+        here = {person.id: person for person in people if not person.removed}
+        if all(person.email is None and person.slack_user_id is None for person in here.values()):
             return
-        for which in (0, 1):
-            given = [contact[which].casefold() for contact in contacts.values() if (contact[which]) is not None]  # pyright: ignore[reportOptionalMemberAccess]
-            if len(given) > len(set(given)):
-                raise AlreadyExists(f"two people of the document have the same {('email', 'slack_user_id')[which]}")
-        same = await self._directory.same_contact(contacts)
+        for field in ("email", "slack_user_id"):
+            first: dict[str, User] = {}
+            for person in here.values():
+                contact: str | None = getattr(person, field)
+                if contact is None:
+                    continue
+                other = first.setdefault(contact.lower() if field == "email" else contact, person)
+                if other is not person:
+                    where = f"{at.get(person.id, '')}{field}"
+                    raise AlreadyExists(f"{where}: user {other.readable_id!r} of the document has the same")
+        same = await self._directory.same_contact(
+            {id: (person.email, person.slack_user_id) for id, person in here.items()}
+        )
         if same:
-            _, other, name = same[0]
-            names = await self._directory.readable_ids([other])
-            raise AlreadyExists(f"user {names.get(other, str(other))!r} has this {name} already")
+            id, other_id, field = same[0]
+            names = await self._directory.readable_ids([other_id])
+            name = names.get(other_id, str(other_id))
+            raise AlreadyExists(f"{at.get(id, '')}{field}: user {name!r} has this {field} already")
 
     async def _check_administrators(self, people: Sequence[User]) -> None:
         """Somebody must be left who can undo things."""
@@ -323,8 +375,7 @@ class DirectoryService:
 
 def _read(kind: str, defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> Read:
     read = read_fields(kind, fields)
-    if read.errors:
-        raise Invalid(read.errors)
+    _refuse(read.errors)
     read.values = {**defaults, **read.values}
     return read
 
@@ -365,6 +416,20 @@ def _rows(document: Mapping[str, Any], whole: Read) -> Iterable[tuple[str, str, 
                 continue
             seen.add(readable_id)
             yield at, kind, readable_id, fields
+
+
+def _but_for_the_root(kind: str, readable_id: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The root alone has no parent: for it, none is what it has, and not the root."""
+    if (kind, readable_id) == (Category.KIND, ROOT) and fields.get("parent", ROOT) is None:
+        return {name: value for name, value in fields.items() if name != "parent"}
+    return fields
+
+
+def _refuse(errors: Sequence[FieldError]) -> None:
+    """Raises `Invalid` where there are errors; it names at most `MAX_ERRORS` of them."""
+    if errors:
+        named = Invalid(list(errors))
+        raise Invalid(list(errors[:MAX_ERRORS]), named.detail)
 
 
 def _some(uses: Sequence[str]) -> str:

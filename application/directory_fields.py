@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import Any, cast
 from uuid import UUID
 from zoneinfo import available_timezones
@@ -20,6 +21,7 @@ from domain.request_types import RequestType
 from domain.strategies import MAX_MINUTES, list_named, parse, strategy_errors, user_named
 from domain.text import is_blank, text_errors
 from domain.users import User
+from domain.wording import clipped
 
 KINDS: dict[str, type[DirectoryEntry]] = {
     kind.KIND: kind for kind in (User, MemberList, Agent, AgentType, Category, RequestType)
@@ -80,7 +82,7 @@ def read_fields(kind: str, fields: Mapping[str, Any], at: str = "") -> Read:
     read = Read()
     for name, value in fields.items():
         if name not in KINDS[kind].FIELDS:
-            read.refuse(f"{at}{name}", f"is no field of this; there are {', '.join(KINDS[kind].FIELDS)}")
+            read.refuse(f"{at}{clipped(name)}", f"is no field of this; there are {', '.join(KINDS[kind].FIELDS)}")
             continue
         reader = _READERS[name]
         read.values[name] = reader(read, f"{at}{name}", value)
@@ -120,9 +122,15 @@ def _boolean(read: Read, path: str, value: Any) -> Any:
 
 
 def _time_zone(read: Read, path: str, value: Any) -> Any:
-    if value is not None and value not in available_timezones():
+    if value is not None and not (isinstance(value, str) and value in _time_zones()):
         read.refuse(path, "must be the name of a time zone, such as Europe/Berlin")
     return value
+
+
+@cache
+def _time_zones() -> frozenset[str]:
+    """All there are; finding them out reads a folder with hundreds of files."""
+    return frozenset(available_timezones())
 
 
 def _quiet_hours(read: Read, path: str, value: Any) -> Any:
@@ -132,7 +140,7 @@ def _quiet_hours(read: Read, path: str, value: Any) -> Any:
     for name in ("from", "to"):
         if name in found and not _is_time(found[name]):
             read.refuse(f"{path}/{name}", f"must be a time of day: {_TIME}")
-    if found.get("from") == found.get("to"):
+    if "from" in found and found["from"] == found.get("to"):
         read.refuse(path, "must begin and end at different times")
     return found
 
@@ -169,17 +177,19 @@ def _members(read: Read, path: str, value: Any) -> list[UUID]:
     if not isinstance(value, list) or len(cast("list[Any]", value)) > _MAX_MEMBERS:
         read.refuse(path, f"must be a list of at most {_MAX_MEMBERS} user ids")
         return []
-    members: list[UUID] = []
+    members: dict[UUID, None] = {}
     for place, name in enumerate(cast("list[Any]", value)):
         member = read.refer(f"{path}/{place}", "user", "" if name is None else name)
         if member in members:
             read.refuse(f"{path}/{place}", f"{name!r} is in the list already")
         elif member is not None:
-            members.append(member)
-    return members
+            members[member] = None
+    return list(members)
 
 
 def _strategy(read: Read, path: str, value: Any) -> Any:
+    if isinstance(value, str) and not text_errors(value):
+        value = parse(value).strategy or value  # what JSON text stands for is what has to be storable
     errors = strategy_errors(value, path)
     read.errors += errors
     if errors:
@@ -241,7 +251,7 @@ def _object(
         if name not in found:
             read.refuse(f"{path}/{name}", "is required")
     for name in found.keys() - set(needed) - set(optional):
-        read.refuse(f"{path}/{name}", "is no field of this")
+        read.refuse(f"{path}/{clipped(name)}", "is no field of this")
     return found
 
 

@@ -237,7 +237,8 @@ class Requests:
         else:
             type_id = find_request_type(ask.request_type) or await self._directory.request_type_id(ask.request_type)
             if type_id is None:
-                errors.append(FieldError("request_type", f"there is no request type {ask.request_type[:100]!r}"))
+                known = [entry.readable_id for entry in await self._directory.request_types("", 50)]
+                errors.append(FieldError("request_type", f"must be one of {', '.join(known)}"))
         question = Question(
             request_type=type_id or "clarification",  # an unknown type is an error already
             response_schema=ask.response_schema,
@@ -690,7 +691,14 @@ def _text_errors(ask: Ask) -> list[FieldError]:
         "message", "context", "response_schema", "ui_schema", "options", "labels", "run_id", "run_step_id", "metadata",
     ):  # fmt: skip
         errors += text_errors(getattr(ask, name), name)
-    return errors + strategy_value_errors(ask.assignment_strategy, "assignment_strategy")
+    return errors + _strategy_errors(ask.assignment_strategy, "assignment_strategy")
+
+
+def _strategy_errors(value: Any, path: str) -> list[FieldError]:
+    """A strategy sent as JSON text is looked at as what it says: escaped, text holds what cannot be stored."""
+    errors = strategy_value_errors(value, path)
+    said = parse(value).strategy if isinstance(value, str) and not errors else None
+    return errors if said is None else strategy_value_errors(said, path)
 
 
 def _check_text(name: str, text: str | None) -> None:

@@ -323,7 +323,8 @@ class Request(BaseAggregate[UUID]):
     def subject(self) -> Subject:
         """What routing needs to know, to decide again."""
         asked = self.asked
-        return Subject(asked.agent_id, asked.request_type, asked.run_user, parse(strategy_asked_for(asked.assignment)))
+        strategy = parse(strategy_asked_for(asked.assignment))
+        return Subject(asked.agent_id, asked.request_type, asked.run_user, strategy, self.excluded)
 
     @property
     def excluded(self) -> frozenset[UUID]:

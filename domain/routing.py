@@ -38,6 +38,9 @@ COMMAND = "command"
 CANDIDATES = 20
 """How many candidates a decision names at most: those whose turn comes next."""
 
+SHORTEST_LIFETIME = timedelta(milliseconds=1)
+"""A request lives at least so long, however little of a minute a strategy gives it."""
+
 T = TypeVar("T")
 
 
@@ -142,6 +145,8 @@ class Subject:
     request_type: str
     run_user: UUID | None = None
     strategy: Parsed = NO_STRATEGY
+    excluded: frozenset[UUID] | None = None
+    """Who may not answer, where that was settled when it was asked; None leaves it to the request type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,10 @@ class Routed:
 def resolve(subject: Subject, facts: Facts, now: datetime) -> Routed:
     """Walk the levels; the first strategy that names somebody who can be asked wins whole."""
     of_type = facts.request_types.get(subject.request_type, RequestTypeFacts())
-    excluded = (subject.run_user,) if of_type.no_self_answer and subject.run_user is not None else ()
+    if subject.excluded is not None:
+        excluded = tuple(sorted(subject.excluded))
+    else:
+        excluded = (subject.run_user,) if of_type.no_self_answer and subject.run_user is not None else ()
     routing = _Routing(subject, facts, now, frozenset(excluded))
     trace: list[dict[str, Any]] = []
     for level, of, parsed in levels(subject, facts):
@@ -241,10 +249,11 @@ _WHERE = {
 def _fall_back(routing: _Routing, trace: list[dict[str, Any]], excluded: tuple[UUID, ...]) -> Decision:
     named = routing.run_user()
     trace.append({"level": FALLBACK, "said": named.said, "warning": True})
-    ending = "the run user is asked" if named.somebody else "administrators see it"
     return Decision(
         level=FALLBACK,
-        reason=f"No strategy names anybody, so it falls to the run user: {named.said}; {ending}.",
+        reason=f"No strategy names anybody: the run user is asked ({named.said})."
+        if named.somebody
+        else f"No strategy names anybody, and {named.said}: administrators see it.",
         chosen=named.chosen,
         candidates=named.candidates,
         trace=tuple(trace),
@@ -304,15 +313,15 @@ class _Routing:
             tried.append(id)
             person = self.facts.people.get(id)
             if person is None:
-                said.append(f"there is no user {name!r}" if name else "there is no such user")
+                said.append(f"there is no user {name!r}" if name and len(tried) == 1 else "there is no such user")
                 break
             why_not = self._why_not(id, person)
             if why_not is None:
                 said.append(person.readable_id if len(tried) == 1 else f"{person.readable_id} stands in")
-                return _Named(", ".join(said), chosen=id, candidates=tuple(tried[:CANDIDATES]))
+                return _Named(", ".join(said), chosen=id, candidates=(id,))
             said.append(why_not)
             id = person.stand_in if person.is_away(self.now) else None
-        return _Named(", ".join(said), candidates=())
+        return _Named(", ".join(said))
 
     def _why_not(self, id: UUID, person: Person) -> str | None:
         if not person.may_be_asked:
@@ -409,4 +418,4 @@ def _first(*values: T | None) -> T | None:
 
 
 def _minutes(minutes: float | None) -> timedelta | None:
-    return None if minutes is None else timedelta(minutes=minutes)
+    return None if minutes is None else max(timedelta(minutes=minutes), SHORTEST_LIFETIME)

@@ -52,12 +52,12 @@ NO_STRATEGY = Parsed(None)
 def parse(value: Any) -> Parsed:
     """Read a strategy, an object or its JSON text; never fails. Fields it does not know are kept."""
     if isinstance(value, str):
-        if not value.strip():
-            return NO_STRATEGY
         try:
-            value = json.loads(value)
+            value = _meant_by(value)
         except (ValueError, RecursionError):
             return Parsed(None, "what stands there is not JSON")
+        if text_errors(value):
+            return Parsed(None, "what stands there cannot be stored")
     if value is None:
         return NO_STRATEGY
     if not isinstance(value, dict):
@@ -92,7 +92,7 @@ def strategy_errors(value: Any, path: str) -> list[FieldError]:
     needed = {SPECIFIC_USER: "userID", LIST: "listID", SHARED_INBOX: "listID"}.get(strategy["type"])
     for name in ("userID", "listID"):
         given = strategy.get(name)
-        if given is None and name == needed:
+        if name == needed and given in (None, ""):
             errors.append(FieldError(f"{path}/{name}", f"is required for {strategy['type']}"))
         elif given is not None and not isinstance(given, str):
             errors.append(FieldError(f"{path}/{name}", "must be a readable id, as text"))
@@ -105,6 +105,13 @@ def strategy_errors(value: Any, path: str) -> list[FieldError]:
 def strategy_value_errors(value: Any, path: str) -> list[FieldError]:
     """What no strategy may hold, whoever writes it; all else that is wrong with one is said in the decision."""
     errors = text_errors(value, path)
+    if not errors and isinstance(value, str):
+        try:
+            value = _meant_by(value)
+        except (ValueError, RecursionError):
+            pass  # it is none, and as short text harmless
+        else:
+            errors = text_errors(value, path)
     if errors:
         return errors
     if json_depth(value) > _MAX_DEPTH or json_size(value) > _MAX_BYTES:
@@ -149,6 +156,11 @@ def list_strategy(strategy: Mapping[str, Any]) -> str | None:
     if how is None:
         return ROUND_ROBIN
     return how if how in LIST_STRATEGIES else None
+
+
+def _meant_by(text: str) -> Any:
+    """The JSON value of a strategy's text, None where it is blank. Raises `ValueError` or `RecursionError`."""
+    return json.loads(text) if text.strip() else None
 
 
 def _readable_id(value: Any) -> str | None:

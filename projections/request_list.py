@@ -15,6 +15,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from domain.assignment import excluded_by
 from domain.callers import AgentCaller, Caller
 from domain.request import Request
 from projections.bulk import for_all
@@ -31,7 +32,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -52,6 +53,7 @@ class RequestList:
             list_id uuid,
             claimed boolean NOT NULL,
             readers uuid[] NOT NULL,
+            excluded uuid[] NOT NULL,
             created_at timestamptz NOT NULL,
             expires_at timestamptz,
             closed_at timestamptz,
@@ -129,6 +131,7 @@ def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
         chosen,
         list_id,
         _array(readers),
+        _array(excluded_by(event.assignment)),
         event.timestamp,
         event.expires_at,
         None if message is None else _summary(message),
@@ -148,16 +151,17 @@ def _array(ids: Any) -> str:
 
 _INSERT = b"""
     INSERT INTO request_list (request_id, position, unique_id, agent_id, agent, request_type, run_id, run_step_id,
-        run_user, priority, secret, status, assigned_to, list_id, claimed, readers, created_at, expires_at, summary,
-        search)
+        run_user, priority, secret, status, assigned_to, list_id, claimed, readers, excluded, created_at, expires_at,
+        summary, search)
     SELECT r.request_id, r.position, r.unique_id, r.agent_id, coalesce(a.readable_id, r.agent_id::text),
         r.request_type, r.run_id, r.run_step_id, r.run_user, r.priority, r.secret, 'Requested', r.assigned_to,
-        r.list_id, false, r.readers::uuid[], r.created_at, r.expires_at, r.summary, to_tsvector('simple', r.searched)
+        r.list_id, false, r.readers::uuid[], r.excluded::uuid[], r.created_at, r.expires_at, r.summary,
+        to_tsvector('simple', r.searched)
     FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::uuid[],
-        %b::integer[], %b::boolean[], %b::uuid[], %b::uuid[], %b::text[], %b::timestamptz[], %b::timestamptz[],
-        %b::text[], %b::text[])
+        %b::integer[], %b::boolean[], %b::uuid[], %b::uuid[], %b::text[], %b::text[], %b::timestamptz[],
+        %b::timestamptz[], %b::text[], %b::text[])
         AS r(request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority, secret,
-            assigned_to, list_id, readers, created_at, expires_at, summary, searched)
+            assigned_to, list_id, readers, excluded, created_at, expires_at, summary, searched)
     LEFT JOIN public.agents a ON a.id = r.agent_id
 """
 _MOVE = b"""
@@ -276,7 +280,9 @@ async def page_of_inbox(
     query.where("status = 'Requested'")
     if isinstance(caller, AgentCaller) or not caller.may_act:
         query.where("false")
-    elif scope == "mine":
+        return await _page(connection, query, "priority", False, after, limit)
+    query.where("NOT excluded @> ARRAY[%s::uuid]", caller.id)
+    if scope == "mine":
         query.where("assigned_to = %s", caller.id)
     elif scope == "shared":
         query.where("assigned_to IS NULL")

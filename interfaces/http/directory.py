@@ -115,9 +115,10 @@ def directory_routes(
         "/directory",
         response_model=models.DirectoryView,
         summary="The whole directory but for keys, as one document",
-        responses=refusals(403),
+        responses=refusals(403, 422),
     )
-    async def export(by: By) -> Json:
+    async def export(by: By, min_position: MinPosition = None) -> Json:
+        await reads.check(min_position)
         document: dict[str, Any] = {}
         for collection in kinds:
             items: list[dict[str, Any]] = []

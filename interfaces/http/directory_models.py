@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from domain.callers import Role
 from interfaces.http.models import Body, Instant, Written
@@ -20,16 +20,12 @@ ARole = Annotated[Role, Field(strict=False)]
 class QuietHours(Body):
     """From when until when no notice is wanted, in the person's own time zone."""
 
-    model_config = ConfigDict(populate_by_name=True)
-
     from_: str = Field(alias="from", description="HH:MM")
     to: str = Field(description="HH:MM")
 
 
 class OutOfOffice(Body):
     """From which day until the end of which day somebody is away, in their own time zone, and who stands in."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     from_: str = Field(alias="from", description="YYYY-MM-DD")
     to: str = Field(description="YYYY-MM-DD")

@@ -75,8 +75,9 @@ class PostgresDirectory:
 
     async def request_type_id(self, id_or_name: str) -> str | None:
         return await self._one(
-            "SELECT readable_id FROM request_types WHERE lower(%s) IN (readable_id, lower(name)) AND NOT removed"
-            " ORDER BY readable_id LIMIT 1",
+            "SELECT readable_id FROM request_types, (SELECT lower(%s) AS wanted) AS asked"
+            " WHERE wanted IN (readable_id, lower(name)) AND NOT removed"
+            " ORDER BY readable_id <> wanted, readable_id LIMIT 1",
             id_or_name.strip(),
         )
 
@@ -256,14 +257,15 @@ _NAMED_BY_STRATEGIES: LiteralString = (
     " AND jsonb_path_exists(default_assignment_strategy, {path}, jsonb_build_object('name', %(name)s::text))"
 )
 _OPEN_REQUESTS: LiteralString = (
-    " UNION ALL SELECT count || ' open requests' FROM open_counts WHERE holder_id = %(id)s AND count > 0"
+    "SELECT count || CASE count WHEN 1 THEN ' open request' ELSE ' open requests' END"
+    " FROM open_counts WHERE holder_id = %(id)s AND count > 0"
 )
 _USES: dict[str, LiteralString] = {
-    "list": _NAMED_BY_STRATEGIES.replace("{path}", "'$.**.listID ? (@ == $name)'") + _OPEN_REQUESTS,
+    "list": _NAMED_BY_STRATEGIES.replace("{path}", "'$.**.listID ? (@ == $name)'") + " UNION ALL " + _OPEN_REQUESTS,
     "agent_type": "SELECT 'agent ' || readable_id FROM agents WHERE agent_type = %(id)s AND NOT removed",
     "category": "SELECT 'agent ' || readable_id FROM agents WHERE category = %(id)s AND NOT removed"
     " UNION ALL SELECT 'category ' || readable_id FROM categories WHERE parent = %(id)s AND NOT removed",
-    "agent": "SELECT count || ' open requests' FROM open_counts WHERE holder_id = %(id)s AND count > 0",
+    "agent": _OPEN_REQUESTS,
 }
 """By kind, what needs an entry, so that it cannot be removed."""
 

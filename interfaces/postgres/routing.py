@@ -57,6 +57,7 @@ class RoutingFacts:
         if version != self._version or len(facts.people) + len(facts.lists) + len(facts.agents) > _REMEMBERED:
             facts = self._facts = Facts(self._chance)
             self._read.clear()
+            self._version = None  # until all is read: the database may go away in between
             await self._read_levels(connection, facts)
             self._version = version
         await self._read_agents(connection, facts, {subject.agent_id for subject in subjects})
@@ -112,8 +113,8 @@ class RoutingFacts:
         cursor = await connection.execute(
             "SELECT id, owner, agent_type, category FROM agents WHERE id = ANY(%b)", (list(missing),), binary=True
         )
-        facts.agents.update(dict.fromkeys(missing, AgentFacts()))
-        facts.agents.update({id: AgentFacts(*values) for id, *values in await cursor.fetchall()})
+        found = {id: AgentFacts(*values) for id, *values in await cursor.fetchall()}
+        facts.agents.update(dict.fromkeys(missing, AgentFacts()) | found)
 
     async def _read_lists(self, connection: psycopg.AsyncConnection, facts: Facts, ids: set[UUID]) -> None:
         missing = {id for id in ids if ("list", id) not in self._read}

@@ -322,9 +322,9 @@ class Writer:
             refused: list[tuple[Group, Exception]] = []
             for group in groups:
                 try:
+                    _check(group, versions, now, facts)
                     if group.check is not None:
                         await group.check()
-                    _check(group, versions, now, facts)
                 except (Refusal, VersionConflict, DeadlinePassed, NothingToWrite) as refusal:
                     refused.append((group, refusal))
                     continue
@@ -423,6 +423,8 @@ class Writer:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             for group in groups:
+                if not group.events:  # refused before its events were made
+                    continue
                 first = group.events[0]
                 cursor = await connection.execute(
                     "SELECT notification_id FROM handraise_events"

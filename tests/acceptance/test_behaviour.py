@@ -467,7 +467,7 @@ async def test_an_unknown_request_type_is_refused(handraise: Service, unknown: s
     assert refused.json()["errors"] == [
         {
             "path": "request_type",
-            "message": "must be one of approval, clarification, data-input, review, error-resolution",
+            "message": "must be one of approval, clarification, data-input, error-resolution, review",
         }
     ]
 

@@ -343,8 +343,18 @@ async def test_members_see_names_only(handraise: Service) -> None:
         {"id": "member", "name": "Member"},
     ]
     alice = (await handraise.admin.get("/api/users")).json()["items"][1]
-    assert alice == {"id": "alice", "name": "Alice Ü", "email": "alice@e.test", "role": "member", "active": True}
-    for collection in ("agents", "keys"):
+    assert alice == {
+        "id": "alice",
+        "name": "Alice Ü",
+        "email": "alice@e.test",
+        "role": "member",
+        "active": True,
+        "slack_user_id": None,
+        "time_zone": None,
+        "quiet_hours": None,
+        "out_of_office": None,
+    }
+    for collection in ("lists", "agents", "agent-types", "categories", "request-types", "keys", "directory"):
         problem(await member.get(f"/api/{collection}"), 403)
     problem(await post(member, "/api/users", name="x"), 403)
     problem(await post(member, "/api/agents", name="x"), 403)

@@ -15,10 +15,15 @@ from eventsourcing.persistence import StoredEvent
 from eventsourcing.utils import TopicError, get_topic, register_topic, resolve_topic
 
 from domain.access_keys import AccessKey
+from domain.agent_types import AgentType
 from domain.agents import Agent
 from domain.assignment import by_command, fall_back
+from domain.categories import Category
+from domain.directory import DirectoryEntry
+from domain.lists import MemberList
 from domain.recorded import RecordedEvent, TimestampMissing
 from domain.request import Request, rebuild
+from domain.request_types import RequestType
 from domain.users import User
 from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
@@ -27,6 +32,10 @@ AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
     "handraise.User": User,
     "handraise.Agent": Agent,
     "handraise.AccessKey": AccessKey,
+    "handraise.MemberList": MemberList,
+    "handraise.AgentType": AgentType,
+    "handraise.Category": Category,
+    "handraise.RequestType": RequestType,
 }
 EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Request.Requested": Request.Requested,
@@ -43,6 +52,23 @@ EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Agent.Added": Agent.Added,
     "handraise.AccessKey.Created": AccessKey.Created,
     "handraise.AccessKey.Revoked": AccessKey.Revoked,
+    "handraise.User.Changed": User.Changed,
+    "handraise.User.Removed": User.Removed,
+    "handraise.Agent.Changed": Agent.Changed,
+    "handraise.Agent.Removed": Agent.Removed,
+    "handraise.AccessKey.Changed": AccessKey.Changed,
+    "handraise.MemberList.Added": MemberList.Added,
+    "handraise.MemberList.Changed": MemberList.Changed,
+    "handraise.MemberList.Removed": MemberList.Removed,
+    "handraise.AgentType.Added": AgentType.Added,
+    "handraise.AgentType.Changed": AgentType.Changed,
+    "handraise.AgentType.Removed": AgentType.Removed,
+    "handraise.Category.Added": Category.Added,
+    "handraise.Category.Changed": Category.Changed,
+    "handraise.Category.Removed": Category.Removed,
+    "handraise.RequestType.Added": RequestType.Added,
+    "handraise.RequestType.Changed": RequestType.Changed,
+    "handraise.RequestType.Removed": RequestType.Removed,
 }
 """Every topic that may stand in a log. A line here is never changed, only added."""
 
@@ -224,6 +250,192 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
         {"timestamp": AT_TEXT, "actor": "user:33333333-3333-5333-8333-333333333333"},
         None,
     ),
+    "handraise.User.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "role": "auditor",
+            "active": False,
+            "time_zone": "Europe/Berlin",
+            "quiet_hours": {"from": "22:00", "to": "07:30"},
+            "out_of_office": {
+                "from": "2026-12-24",
+                "to": "2026-12-31",
+                "stand_in": "33333333-3333-5333-8333-333333333333",
+            },
+        },
+        (
+            "980vacXjl0mCa5VFrxvWzv+E96W6bkk2ZzRkTRwmcwvqVujE3AG+YqhLkl2pkdpGwaNBhCe6lsfdjct3munbhcm6NOrSlAas"
+            "GgBj3sE6ETP9VBppAtJhrHMoNEN5h3I3PRGF"
+        ),
+    ),
+    "handraise.User.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.Agent.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "Deploy bot",
+            "owner": ANNA_HEX,
+            "agent_type": LIST_HEX,
+            "category": None,
+        },
+        None,
+    ),
+    "handraise.Agent.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.AccessKey.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "Old key",
+            "expires_at": DEADLINE_TEXT,
+        },
+        None,
+    ),
+    "handraise.MemberList.Added": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.MemberList",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "readable_id": "oncall",
+            "name": "On call",
+            "members": [],
+        },
+        None,
+    ),
+    "handraise.MemberList.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "On call",
+            "members": [ANNA_HEX, BERT_HEX],
+        },
+        None,
+    ),
+    "handraise.MemberList.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.AgentType.Added": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.AgentType",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "readable_id": "helper",
+            "name": "Helper",
+            "assignment_strategy": {"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+        },
+        None,
+    ),
+    "handraise.AgentType.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "Helper",
+            "assignment_strategy": None,
+        },
+        None,
+    ),
+    "handraise.AgentType.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.Category.Added": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.Category",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "readable_id": "demo",
+            "name": "Demo",
+            "parent": None,
+            "assignment_strategy": None,
+        },
+        None,
+    ),
+    "handraise.Category.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "Demo",
+            "parent": LIST_HEX,
+            "assignment_strategy": {"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+        },
+        None,
+    ),
+    "handraise.Category.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.RequestType.Added": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.RequestType",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "readable_id": "payment",
+            "name": "Payment",
+            "default_assignment_strategy": None,
+            "default_priority": None,
+            "default_expiration_minutes": None,
+            "no_self_answer": False,
+        },
+        None,
+    ),
+    "handraise.RequestType.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "name": "Payment",
+            "default_assignment_strategy": {"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+            "default_priority": 9,
+            "default_expiration_minutes": 90.5,
+            "no_self_answer": True,
+        },
+        None,
+    ),
+    "handraise.RequestType.Removed": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
 }
 """Version 1 of every event as it was stored: its version in its aggregate, its facts, its content sealed."""
 
@@ -319,6 +531,103 @@ MEANT: list[RecordedEvent] = [
         expires_at=AT,
     ),
     AccessKey.Revoked(**in_common(2, f"user:{BERT}")),
+    User.Changed(
+        **in_common(2, f"user:{BERT}"),
+        role="auditor",
+        active=False,
+        time_zone="Europe/Berlin",
+        quiet_hours={"from": "22:00", "to": "07:30"},
+        out_of_office={"from": "2026-12-24", "to": "2026-12-31", "stand_in": "33333333-3333-5333-8333-333333333333"},
+        name="Zoë",
+        email="anna@example.com",
+        slack_user_id="U012ABCDEF",
+    ),
+    User.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
+    Agent.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="Deploy bot",
+        owner=ANNA,
+        agent_type=LIST,
+        category=None,
+    ),
+    Agent.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
+    AccessKey.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="Old key",
+        expires_at=AT + timedelta(minutes=5),
+    ),
+    MemberList.Added(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.MemberList",
+        readable_id="oncall",
+        name="On call",
+        members=[],
+    ),
+    MemberList.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="On call",
+        members=[ANNA, BERT],
+    ),
+    MemberList.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
+    AgentType.Added(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.AgentType",
+        readable_id="helper",
+        name="Helper",
+        assignment_strategy={"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+    ),
+    AgentType.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="Helper",
+        assignment_strategy=None,
+    ),
+    AgentType.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
+    Category.Added(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.Category",
+        readable_id="demo",
+        name="Demo",
+        parent=None,
+        assignment_strategy=None,
+    ),
+    Category.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="Demo",
+        parent=LIST,
+        assignment_strategy={"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+    ),
+    Category.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
+    RequestType.Added(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.RequestType",
+        readable_id="payment",
+        name="Payment",
+        default_assignment_strategy=None,
+        default_priority=None,
+        default_expiration_minutes=None,
+        no_self_answer=False,
+    ),
+    RequestType.Changed(
+        **in_common(2, f"user:{BERT}"),
+        name="Payment",
+        default_assignment_strategy={"type": "List", "listID": "oncall", "priority": 7, "colour": "red"},
+        default_priority=9,
+        default_expiration_minutes=90.5,
+        no_self_answer=True,
+    ),
+    RequestType.Removed(
+        **in_common(3, f"user:{BERT}"),
+    ),
 ]
 """What the golden forms mean today, in the same order."""
 
@@ -387,6 +696,17 @@ def test_the_stored_events_of_a_request_make_a_request() -> None:
     """Old forms replay into an aggregate."""
     request = rebuild(mapper.open(stored_form(topic), DATA_KEY) for topic in GOLDEN if ".Request." in topic)
     assert (type(request), request.version, request.asked) == (Request, 10, MEANT[0])
+
+
+@pytest.mark.parametrize("kind", [User, Agent, MemberList, AgentType, Category, RequestType])
+def test_the_stored_events_of_a_directory_entry_make_one(kind: type[DirectoryEntry]) -> None:
+    """Added, changed, removed: what the last change says holds, under the name of the first event."""
+    topics = [topic for topic in GOLDEN if topic.startswith(f"{kind.TOPIC}.")]
+    entry = rebuild(mapper.open(stored_form(topic), DATA_KEY) for topic in topics)
+    changed = vars(mapper.open(stored_form(topics[1]), DATA_KEY))
+    assert (type(entry), entry.version, entry.removed) == (kind, 3, True)
+    assert entry.readable_id == GOLDEN[topics[0]][1]["readable_id"]
+    assert entry.values == {name: changed[name] for name in kind.FIELDS}
 
 
 def test_an_unknown_topic_is_refused() -> None:

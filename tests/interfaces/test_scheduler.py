@@ -15,12 +15,14 @@ import pytest
 from eventsourcing.persistence import MapperDeserialisationError
 
 from application.deadlines import Deadlines
+from application.departures import Departures
 from application.ports import Directory, DueStep, EventStore, Schemas, VersionConflict
 from application.requests import Ask, Limits, Requests
 from domain.callers import AgentCaller
 from domain.directory import directory_id
 from domain.errors import Unavailable
 from domain.request import Request
+from interfaces.open_requests import OpenRequestsOf
 from interfaces.postgres.clock import DATABASE_TIME, DatabaseClock
 from interfaces.postgres.writer import Recorded
 from interfaces.scheduler import Scheduler
@@ -291,6 +293,9 @@ class Steps:
     async def shred(self, ids: Sequence[UUID]) -> None:
         raise AssertionError("nothing is due")
 
+    async def done(self, id: UUID, step: str) -> None:
+        raise AssertionError("nothing is due")
+
     async def looked(self, times: int) -> None:
         """Returns once it was asked so many times."""
 
@@ -300,9 +305,14 @@ class Steps:
         await until(so_often)
 
 
+def deadlines(steps: Steps, handraise: Service) -> Deadlines:
+    departures = Departures(handraise.app.store, handraise.app.requests, OpenRequestsOf(handraise.app.reads))
+    return Deadlines(steps, handraise.app.requests, departures)
+
+
 @asynccontextmanager
 async def scheduler(steps: Steps, handraise: Service) -> AsyncIterator[Scheduler]:
-    made = Scheduler(Deadlines(steps, handraise.app.requests))
+    made = Scheduler(deadlines(steps, handraise))
     await made.start()
     try:
         yield made
@@ -352,5 +362,5 @@ async def test_it_stops_at_once(handraise: Service) -> None:
     async with asyncio.timeout(PATIENCE):
         async with scheduler(steps, handraise):
             await steps.looked(1)
-        await Scheduler(Deadlines(steps, handraise.app.requests)).stop()
+        await Scheduler(deadlines(steps, handraise)).stop()
     assert steps.looks == 1

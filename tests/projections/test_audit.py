@@ -83,7 +83,7 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 
 async def test_the_trail_is_the_whole_log_newest_first(handraise: Service) -> None:
-    """Every event of requests, people, agents and keys is in it, once, and pages miss and repeat nothing."""
+    """Every event of requests and of the directory is in it, once, and pages miss and repeat nothing."""
     await history(handraise)
     whole = await trail(handraise.admin)
     head = await handraise.app.store.head()
@@ -91,6 +91,8 @@ async def test_the_trail_is_the_whole_log_newest_first(handraise: Service) -> No
     assert {(item["of"], item["type"]) for item in whole} == {
         ("User", "Added"),
         ("Agent", "Added"),
+        ("Category", "Added"),
+        ("RequestType", "Added"),
         ("AccessKey", "Created"),
         ("AccessKey", "Revoked"),
         *(("Request", type) for type in ("Requested", "Reassigned", "Responded", "Cancelled", "Expired")),
@@ -136,12 +138,18 @@ async def test_an_event_is_shown_with_facts_and_content(handraise: Service) -> N
         "expires_at": None,
         "assignment": {
             "level": "fallback",
-            "reason": "No strategy names anybody: the run user is asked.",
+            "reason": "No strategy names anybody: the run user is asked (alice).",
             "chosen": alice,
             "list": None,
             "strategy": None,
             "candidates": [alice],
-            "trace": [{"level": "fallback", "said": "the run user"}],
+            "trace": [
+                {"level": "invocation", "said": "no strategy"},
+                {"level": "agent_type", "said": "no strategy"},
+                {"level": "category", "said": "no strategy"},
+                {"level": "request_type", "of": "clarification", "said": "no strategy"},
+                {"level": "fallback", "said": "alice", "warning": True},
+            ],
         },
         "plan": [{"step": "show", "at": read["created_at"], "what": "shown in the inbox"}],
     }

@@ -246,6 +246,17 @@ class Client:
         """Stop a key at once."""
         self._call("DELETE", f"/api/keys/{quote(id, safe='')}")
 
+    def export_directory(self) -> dict[str, Any]:
+        """The whole directory but for keys, as `import_directory` takes it."""
+        return self._call("GET", "/api/directory", read_seconds=120.0)
+
+    def import_directory(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Add and change all that the document says, or nothing of it; what it does not name stays as it is.
+
+        How many entries were `added` and `changed`, and the `position` in the log.
+        """
+        return self._call("PUT", "/api/directory", document, read_seconds=120.0)
+
     def _add(self, path: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         given = {field: value for field, value in fields.items() if value is not None}
         return self._call("POST", path, {"name": name, **given}, repeatable=False)

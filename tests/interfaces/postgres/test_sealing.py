@@ -156,7 +156,7 @@ async def test_no_content_is_readable_in_the_log(handraise: Service, written: li
     assert (choice["options"], choice["reason"]) == (MARKED_CHOICE["options"], mark("reason"))
     assert free["text"] == mark("text")
     user = await content_of(handraise, directory_id("user", "marked"))
-    assert user == {"name": mark("user"), "email": mark("mail")}
+    assert user == {"name": mark("user"), "email": mark("mail"), "slack_user_id": mark("slack")}
 
 
 async def test_every_content_field_was_tried(handraise: Service, written: list[UUID]) -> None:
