@@ -426,10 +426,12 @@ class Requests:
         """Take it out of a shared inbox. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `AlreadyClaimed`."""
         _check_text("note", note)
 
-        async def decide(request: Request, now: datetime) -> None:
+        def decide(request: Request, facts: Facts, now: datetime) -> None:
             request.claim(by=by, now=now, note=note)
+            if not facts.may_be_asked(by.id):  # since the key was looked at
+                raise NotAllowed("you are not active any more, or audit only")
 
-        return (await self._change(id, by, decide))[0]
+        return await self._move(id, by, decide, by.id)
 
     async def release(self, id: UUID, by: Caller, note: str | None) -> Request:
         """Put it back into the shared inbox. Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Conflict`."""
@@ -471,13 +473,15 @@ class Requests:
             return await self._move(id, by, to_person, to_id)
         if to_list is not None:
             list_id = await self._directory.list_id(to_list)
-            if list_id is None or list_id not in await self._directory.present([list_id]):
+            if list_id is None:
                 raise Invalid([FieldError("list", f"there is no list {to_list!r}")])
 
-            async def into_list(request: Request, now: datetime) -> None:
+            def into_list(request: Request, facts: Facts, now: datetime) -> None:
+                if list_id not in facts.lists:
+                    raise Invalid([FieldError("list", f"there is no list {to_list!r}")])
                 request.reassign(to_list=list_id, by=by, now=now, note=note)
 
-            return (await self._change(id, by, into_list))[0]
+            return await self._move(id, by, into_list, list_id)
 
         def afresh(request: Request, facts: Facts, now: datetime) -> None:
             request.route_again(resolve(request.subject, facts, now).decision, by=by, now=now, note=note)

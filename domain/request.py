@@ -497,9 +497,9 @@ class Request(BaseAggregate[UUID]):
             return
         self._check_is_assignee(by, "release")
         self._check_open("release")
-        if self.assigned_list is None or self.assigned_to is None:
+        if self.assigned_to is None or (self.assigned_list is None and not self.claimed):
             raise Conflict("the request is in no shared inbox it could go back to: delegate it to somebody instead")
-        decision = into_list(self.assigned_list, "Released into the shared inbox.")
+        decision = Decision("command", "Released into the shared inbox.", list=self.assigned_list)
         self._move("released", decision, by=by.actor, now=now, to_list=self.assigned_list, note=note)
 
     def delegate(self, *, to: UUID, by: Caller, now: datetime, note: str | None = None) -> None:

@@ -18,10 +18,15 @@ class DatabaseClock:
     """
 
     def __init__(self, sql: LiteralString = DATABASE_TIME) -> None:
-        self.sql: LiteralString = sql
+        self._sql: LiteralString = sql
         self._read_at = 0.0
         self._reading = datetime.now(UTC)
         self._read_at = _elapsed()
+
+    @property
+    def sql(self) -> LiteralString:
+        """The SQL expression for the present instant."""
+        return self._sql
 
     def now(self) -> datetime:
         return self._reading + timedelta(seconds=_elapsed() - self._read_at)

@@ -30,7 +30,7 @@ class PostgresDirectory:
 
     def __init__(self, pool: Pool, clock: DatabaseClock) -> None:
         self._pool = pool
-        self._now: LiteralString = clock.sql
+        self._clock = clock
         self._callers: Coalescer[bytes, Caller] = Coalescer(self._fetch_callers)
         self._names: dict[UUID, str] = {}
 
@@ -45,7 +45,7 @@ class PostgresDirectory:
                 " array(SELECT m.list_id FROM list_members m WHERE m.user_id = k.user_id)"
                 " FROM access_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN agents g ON g.id = k.agent_id"
                 " WHERE k.sha256 = ANY(%b) AND NOT k.revoked AND (u.active OR NOT g.removed)"
-                f" AND (k.expires_at IS NULL OR k.expires_at > {self._now})",
+                f" AND (k.expires_at IS NULL OR k.expires_at > {self._clock.sql})",
                 (list(hashes),),
                 binary=True,
                 prepare=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import LiteralString
 from uuid import UUID
 
 from application.deadlines import SHRED
@@ -20,12 +19,12 @@ class PostgresDueSteps:
 
     def __init__(self, pool: Pool, clock: DatabaseClock) -> None:
         self._pool = pool
-        self._now: LiteralString = clock.sql
+        self._clock = clock
 
     async def lease(self, limit: int) -> tuple[datetime, Sequence[DueStep]]:
         async with reached(self._pool) as connection:
             cursor = await connection.execute(
-                f"WITH time AS MATERIALIZED (SELECT {self._now} AS now),"  # noqa: S608  our own expression
+                f"WITH time AS MATERIALIZED (SELECT {self._clock.sql} AS now),"  # noqa: S608  our own expression
                 " due AS (SELECT request_id, step FROM due_steps, time WHERE due_at <= time.now"
                 "  AND (leased_until IS NULL OR leased_until <= time.now)"
                 "  ORDER BY due_at LIMIT %s FOR UPDATE OF due_steps SKIP LOCKED),"
@@ -41,7 +40,7 @@ class PostgresDueSteps:
     async def next_due(self) -> tuple[datetime, datetime | None]:
         async with reached(self._pool) as connection:
             cursor = await connection.execute(
-                f"SELECT {self._now}, least("  # noqa: S608  our own expression
+                f"SELECT {self._clock.sql}, least("  # noqa: S608  our own expression
                 "(SELECT min(due_at) FROM due_steps WHERE leased_until IS NULL),"
                 " (SELECT min(leased_until) FROM due_steps WHERE leased_until IS NOT NULL))"
             )

@@ -198,7 +198,7 @@ def test_where_nothing_says_anything_the_run_user_is_asked_with_a_warning() -> N
     routed = World().routed()
     decision = routed.decision
     assert (decision.level, decision.chosen, decision.candidates, decision.strategy) == ("fallback", EVE, (EVE,), None)
-    assert decision.reason == ("No strategy names anybody, so it falls to the run user: eve; the run user is asked.")
+    assert decision.reason == ("No strategy names anybody: the run user is asked (eve).")
     assert levels_of(routed) == [*((level, of) for level, of, _ in LEVELS.values()), ("fallback", None)]
     assert decision.trace[-1] == {"level": "fallback", "said": "eve", "warning": True}
     assert (routed.priority, routed.lifetime) == (None, None)
@@ -210,9 +210,7 @@ def test_with_nobody_at_all_it_is_nobody_s_and_administrators_see_it() -> None:
     world.run_user = None
     decision = world.routed().decision
     assert (decision.level, decision.chosen, decision.list, decision.candidates) == ("fallback", None, None, ())
-    assert decision.reason == (
-        "No strategy names anybody, so it falls to the run user: the request has no run user; administrators see it."
-    )
+    assert decision.reason == ("No strategy names anybody, and the request has no run user: administrators see it.")
 
 
 def test_an_agent_without_type_and_category_still_has_these_levels() -> None:
@@ -421,7 +419,7 @@ def test_the_fallback_says_why_the_run_user_is_not_asked() -> None:
     ):
         decision = world.routed().decision
         assert (decision.level, decision.chosen, decision.list) == ("fallback", None, None)
-        assert decision.reason.endswith(f"the run user: {said}; administrators see it.")
+        assert decision.reason == f"No strategy names anybody, and {said}: administrators see it."
 
 
 # -- out of office
@@ -843,7 +841,7 @@ def looked_at(subject: Subject, facts: Facts) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = [("invocation", None), ("agent_type", kind.readable_id if kind else None)]
     walked: list[tuple[str, str | None]] = []
     at = agent.category
-    while at in facts.categories and ("category", facts.categories[at].readable_id) not in walked:
+    while at is not None and at in facts.categories and ("category", facts.categories[at].readable_id) not in walked:
         walked.append(("category", facts.categories[at].readable_id))
         at = facts.categories[at].parent
     return [*found, *(walked or [("category", None)]), ("request_type", "approval"), ("fallback", None)]

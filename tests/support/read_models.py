@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, LiteralString
 from uuid import UUID
 
 import httpx
@@ -170,8 +170,12 @@ class StoppedClock(DatabaseClock):
     """A clock that stands still at `at`, here and in the database, until it is moved."""
 
     def __init__(self, at: datetime) -> None:
-        super().__init__(f"'{at.isoformat()}'::timestamptz")  # pyright: ignore[reportArgumentType]
+        super().__init__()
         self.at = at
+
+    @property
+    def sql(self) -> LiteralString:
+        return f"'{self.at.isoformat()}'::timestamptz"  # pyright: ignore[reportReturnType]
 
     def now(self) -> datetime:
         return self.at
