@@ -1,9 +1,9 @@
-"""One command on many requests: each is done, or refused, by itself."""
+"""One command on many requests: each is done, refused, or fails by itself."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,3 +36,11 @@ async def each_of(which: Sequence[K], command: Callable[[K], Awaitable[Request]]
                 return Outcome(None, refusal)
 
     return await asyncio.gather(*(one(this) for this in which))
+
+
+async def all_of(commands: Iterable[Awaitable[None]]) -> None:
+    """Run all of these at once; one that fails keeps no other from its end, and is raised then."""
+    outcomes = await asyncio.gather(*commands, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome

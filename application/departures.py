@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from application.bulk import all_of
 from application.ports import EventStore, OpenRequests
 from application.requests import Requests
 
@@ -25,6 +26,5 @@ class Departures:
             ids, is_fresh = await self._open_requests.assigned_to(user_id, await self._store.head())
             if not (left := [id for id in ids if id not in done]):
                 return is_fresh
-            for id in left:
-                await self._requests.move_on(id, user_id)
+            await all_of(self._requests.move_on(id, user_id) for id in left)
             done.update(left)

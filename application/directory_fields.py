@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,9 +17,10 @@ from domain.callers import Role
 from domain.categories import ROOT, Category
 from domain.directory import DirectoryEntry, directory_id
 from domain.errors import FieldError
+from domain.escalation import errors_in_strategy, strategies_of_ladder
 from domain.lists import MemberList
 from domain.request_types import RequestType
-from domain.strategies import MAX_MINUTES, list_named, parse, strategy_errors, user_named
+from domain.strategies import MAX_MINUTES, list_named, parse, user_named
 from domain.text import is_blank, text_errors
 from domain.users import User
 from domain.wording import clipped
@@ -30,6 +32,7 @@ KINDS: dict[str, type[DirectoryEntry]] = {
 
 _MAX_MEMBERS = 10_000
 _TIME = r"HH:MM, from 00:00 to 23:59"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +191,7 @@ def _members(read: Read, path: str, value: Any) -> list[UUID]:
 
 
 def _strategy(read: Read, path: str, value: Any) -> Any:
-    if isinstance(value, str) and not text_errors(value):
-        value = parse(value).strategy or value  # what JSON text stands for is what has to be storable
-    errors = strategy_errors(value, path)
+    errors = errors_in_strategy(value, path, complete=True)
     read.errors += errors
     if errors:
         return None
@@ -198,6 +199,9 @@ def _strategy(read: Read, path: str, value: Any) -> Any:
     if strategy is not None:
         read.refer(f"{path}/userID", "user", user_named(strategy))
         read.refer(f"{path}/listID", "list", list_named(strategy))
+        for place, to in strategies_of_ladder(strategy):
+            read.refer(f"{path}/escalation/{place}/to/userID", "user", user_named(to))
+            read.refer(f"{path}/escalation/{place}/to/listID", "list", list_named(to))
     return strategy
 
 
@@ -264,7 +268,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _day(value: Any) -> date | None:
-    if not isinstance(value, str) or len(value) != 10:
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
         return None
     try:
         day = date.fromisoformat(value)

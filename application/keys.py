@@ -141,7 +141,7 @@ class Keys:
 
 def _check_name(name: str) -> None:
     errors = text_errors(name, "name")
-    if is_blank(name) or len(name) > 200:
+    if not errors and (is_blank(name) or len(name) > 200):
         errors.append(FieldError("name", "must have 1–200 characters, not only blanks"))
     if errors:
         raise Invalid(errors)

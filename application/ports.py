@@ -135,6 +135,10 @@ class DueSteps(Protocol):
         """This step was carried out; not so where it has been given another time meanwhile."""
         ...
 
+    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
+        """This step is to be carried out then; not so where it has been given another time meanwhile."""
+        ...
+
     async def shred(self, ids: Sequence[UUID]) -> None:
         """Destroy the sealed answers of these requests, whose time to be collected is over."""
         ...

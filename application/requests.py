@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import copy
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -40,11 +40,12 @@ from domain.errors import (
     TooLarge,
     Unavailable,
 )
+from domain.escalation import errors_in_strategy
 from domain.recorded import RecordedEvent
-from domain.request import NO_SUCH_REQUEST, Request, request_id
+from domain.request import NO_CHANNELS, NO_SUCH_REQUEST, Request, request_id
 from domain.request_types import find_request_type
-from domain.routing import Facts, Routed, Subject, back_to_list, resolve
-from domain.strategies import parse, strategy_value_errors
+from domain.routing import Facts, Routed, Subject, back_to_list, follow, resolve
+from domain.strategies import Parsed, Strategy, parse
 from domain.text import is_blank, json_depth, json_size, text_errors
 from domain.unique_ids import unique_id_errors
 
@@ -129,6 +130,7 @@ class Requests:
         *,
         limits: Limits,
         keep_sealed_for: timedelta,
+        channels: Callable[[], Mapping[str, timedelta]],
     ) -> None:
         self._store = store
         self._directory = directory
@@ -137,6 +139,7 @@ class Requests:
         self._clock = clock
         self._limits = limits
         self._keep_sealed_for = keep_sealed_for
+        self._channels = channels
 
     # -- asking
 
@@ -153,7 +156,14 @@ class Requests:
         unique_id = ask.unique_id if ask.unique_id is not None else str(uuid4())
         self._deadline(ask, self._clock.now())
 
-        def made(now: datetime, decision: Decision, priority: int, expires_at: datetime | None) -> Request:
+        def made(
+            now: datetime,
+            decision: Decision,
+            priority: int,
+            expires_at: datetime | None,
+            of_type: Strategy | None = None,
+            channels: Mapping[str, timedelta] = NO_CHANNELS,
+        ) -> Request:
             return Request.ask(
                 by=by,
                 now=now,
@@ -171,11 +181,21 @@ class Requests:
                 run_user=run_user,
                 expires_at=expires_at,
                 metadata=ask.metadata,
+                of_type=of_type,
+                channels=channels,
             )
 
         def make(facts: Facts, now: datetime) -> Request:
             explained = self._explained(ask, subject, facts, now)
-            return made(now, explained.decision, explained.priority, explained.expires_at)
+            of_type = facts.request_types.get(subject.request_type)
+            return made(
+                now,
+                explained.decision,
+                explained.priority,
+                explained.expires_at,
+                None if of_type is None else of_type.strategy.strategy,
+                self._channels(),
+            )
 
         id = request_id(by.id, unique_id)
         for _ in range(_ATTEMPTS):
@@ -531,20 +551,14 @@ class Requests:
             except VersionConflict:
                 continue
             except Refusal:
-                await self._expire(request.id, self._clock.now())  # a lapse that was found out on the way
+                await self.expire(request.id, self._clock.now())  # a lapse that was found out on the way
                 raise
         raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
 
     # -- time
 
-    async def expire_all(self, ids: list[UUID], now: datetime) -> None:
-        """Carry out deadlines that have come by the database's time `now`, many at a time."""
-        outcomes = await asyncio.gather(*(self._expire(id, now) for id in ids), return_exceptions=True)
-        for outcome in outcomes:  # one that fails keeps no other from expiring
-            if isinstance(outcome, BaseException):
-                raise outcome
-
-    async def _expire(self, id: UUID, now: datetime) -> None:
+    async def expire(self, id: UUID, now: datetime) -> None:
+        """Carry out the deadline that has come by the database's time `now`."""
         for _ in range(_ATTEMPTS):
             request = await self._store.request(id)
             if request is None:
@@ -553,6 +567,45 @@ class Requests:
             with suppress(VersionConflict):  # somebody was first; unless that closed it, it is due still
                 await self._store.save(request)
                 return
+
+    async def escalate(self, id: UUID) -> bool:
+        """Carry out the step of the ladder that is due, decided while nobody else can write.
+
+        False where no step is left to come, or the request is closed.
+        """
+        for _ in range(_ATTEMPTS):
+            request = await self._store.request(id)
+            if request is None or not request.is_open or request.timetable.rung is None:
+                return False
+            present, rung, step = request, request.timetable.rung, request.timetable.rung_step
+            subject = replace(request.subject, strategy=Parsed(rung.to))
+
+            def make(facts: Facts, now: datetime) -> Request:
+                moved = copy.deepcopy(present)  # noqa: B023  called before the next round
+                assert step is not None  # noqa: B023
+                moved.escalate(follow(rung.to, subject, facts, now), step=step, now=now)  # noqa: B023
+                return moved
+
+            try:
+                await self._store.save_routed(id, request.version, subject, make)
+            except VersionConflict:
+                continue
+            return True
+        raise Unavailable(f"request {id} is being changed by many at once; its step is tried again")
+
+    async def snooze(
+        self, id: UUID, by: Caller, *, until: datetime | None = None, seconds: float | None = None
+    ) -> Request:
+        """Put it out of the caller's inbox until then, or for so long; neither brings it back.
+
+        Raises `NotFound`, `NotAllowed`, `AlreadyClosed`, `Conflict` or `Invalid`.
+        """
+
+        async def decide(request: Request, now: datetime) -> None:
+            end = until if seconds is None else now + timedelta(seconds=seconds)
+            request.snooze(end, by=by, now=now)
+
+        return (await self._change(id, by, decide))[0]
 
     # -- sealed answers
 
@@ -695,14 +748,7 @@ def _text_errors(ask: Ask) -> list[FieldError]:
         "message", "context", "response_schema", "ui_schema", "options", "labels", "run_id", "run_step_id", "metadata",
     ):  # fmt: skip
         errors += text_errors(getattr(ask, name), name)
-    return errors + _strategy_errors(ask.assignment_strategy, "assignment_strategy")
-
-
-def _strategy_errors(value: Any, path: str) -> list[FieldError]:
-    """A strategy sent as JSON text is looked at as what it says: escaped, text holds what cannot be stored."""
-    errors = strategy_value_errors(value, path)
-    said = parse(value).strategy if isinstance(value, str) and not errors else None
-    return errors if said is None else strategy_value_errors(said, path)
+    return errors + errors_in_strategy(ask.assignment_strategy, "assignment_strategy", complete=False)
 
 
 def _check_text(name: str, text: str | None) -> None:

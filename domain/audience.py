@@ -10,12 +10,12 @@ from domain.callers import AgentCaller, Caller
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The agent that asked, the person in whose name, everybody who was ever asked to answer, and the list that is."""
+    """The agent that asked, the person in whose name, everybody who was ever asked to answer, and lists."""
 
     agent_id: UUID
     run_user: UUID | None
     people: frozenset[UUID]
-    list: UUID | None = None
+    lists: frozenset[UUID] = frozenset()
 
     def includes(self, caller: Caller) -> bool:
         """A key bound to a run user sees only the requests made in that person's name."""
@@ -24,6 +24,6 @@ class Audience:
         return (
             caller.sees_everything
             or caller.id in self.people
-            or self.list in caller.lists
+            or not self.lists.isdisjoint(caller.lists)
             or self.agent_id in caller.owns
         )

@@ -17,6 +17,7 @@ from eventsourcing.domain import BaseAggregate
 
 from domain.errors import FieldError, Invalid
 from domain.recorded import RecordedCreation, RecordedEvent
+from domain.text import json_equal
 
 _NAMESPACE = UUID("5f0c2b0e-6f5e-5c43-9b43-6f1b9f0f7a11")
 RESERVED = frozenset({"nobody", "system"})
@@ -74,6 +75,7 @@ class DirectoryEntry(BaseAggregate[UUID]):
     def add(cls: type[E], readable_id: str, *, actor: str, now: datetime, **values: Any) -> E:
         """A new entry; fields not given have their defaults. Raises `Invalid` for an unusable readable id."""
         check_readable_id(cls.KIND, readable_id)
+        values = cls.defaults() | values
         of_creation = {field.name for field in fields(cls.Added)} - _COMMON - {"readable_id"}
         entry = cls._create(
             cls.Added,
@@ -100,7 +102,7 @@ class DirectoryEntry(BaseAggregate[UUID]):
 
     def change(self, *, actor: str, now: datetime, **values: Any) -> None:
         """Change the fields given; nothing happens where they say what holds already."""
-        if self.values | values != self.values:
+        if not json_equal(self.values | values, self.values):
             self.trigger_event(self.Changed, timestamp=now, actor=actor, **(self.values | values))
 
     def remove(self, *, actor: str, now: datetime) -> None:

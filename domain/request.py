@@ -8,7 +8,7 @@ them before passing the refusal on.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, cast
@@ -34,10 +34,14 @@ from domain.errors import (
 )
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.routing import Subject
-from domain.strategies import parse
+from domain.strategies import Strategy, parse
+from domain.timetable import WEB, Timetable, make_plan
 
 NO_SUCH_REQUEST = "this agent has no request with that id or unique_id"
 """Said to an agent, whether there is none or it is another's."""
+
+NO_CHANNELS: Mapping[str, timedelta] = {}
+LONGEST_SNOOZE = timedelta(days=90)
 
 RECEIPT_LIFETIME = timedelta(seconds=60)
 """How long the first receipt may fetch the same sealed answer again, for a response lost on the way."""
@@ -103,14 +107,19 @@ class Request(BaseAggregate[UUID]):
 
         def remember(self, request: Request) -> None:
             request.asked = self
+            request.timetable = Timetable(self.timestamp, self.plan, self.expires_at)
             request.assignment = self.assignment
             request.assigned_to = _uuid(self.assignment["chosen"])
             request.assigned_list = _uuid(self.assignment["list"])
 
     class Notified(Event):
-        """A channel delivered word of the request to somebody, or failed to; `reference` is the channel's own."""
+        """A channel delivered word of the request to somebody, or failed to; `reference` is the channel's own.
+
+        `retry_at` is when it tries again. A step of the ladder that only tells people has the channel `web`.
+        """
 
         TOPIC = "handraise.Request.Notified"
+        class_version = 2
 
         step: str
         channel: str
@@ -119,6 +128,24 @@ class Request(BaseAggregate[UUID]):
         attempt: int
         delivered: bool
         error: str | None
+        retry_at: datetime | None
+
+        @staticmethod
+        def upcast_v1_v2(state: dict[str, Any]) -> None:
+            state["retry_at"] = None
+
+        def remember(self, request: Request) -> None:
+            if self.channel == WEB:
+                request.tell(self)
+            else:
+                request.timetable.notified(
+                    at=self.timestamp,
+                    channel=self.channel,
+                    step=self.step,
+                    attempt=self.attempt,
+                    to=self.recipient,
+                    retry_at=self.retry_at,
+                )
 
     class Reassigned(Event):
         """The responsible person or list changed, and why."""
@@ -143,6 +170,20 @@ class Request(BaseAggregate[UUID]):
             request.claimed = self.cause == "claimed"
             request.assignment = self.assignment
             request.moved = self
+            request.up_for_claim = False
+            request.timetable.moved(
+                at=self.timestamp, version=self.originator_version, step=self.step, cause=self.cause
+            )
+
+    class Snoozed(Event):
+        """Whoever is asked put the request out of their inbox until then; None: it is back."""
+
+        TOPIC = "handraise.Request.Snoozed"
+
+        until: datetime | None
+
+        def remember(self, request: Request) -> None:
+            request.timetable.snoozed(self.until)
 
     class Responded(Event):
         """The first accepted answer. A sealed one stands in a vault beside the log; only the fact is here."""
@@ -231,6 +272,11 @@ class Request(BaseAggregate[UUID]):
         self.claimed = False
         self.moved: Request.Reassigned | None = None
         """The last move."""
+        self.timetable: Timetable
+        self.told: set[UUID] = set()
+        """People and lists whom the ladder has told of it."""
+        self.up_for_claim = False
+        """Whether those may claim it: it has not moved since."""
         self.closing: Request.Responded | Request.Cancelled | Request.Expired | None = None
         self.refused: set[tuple[str, str]] = set()
         self.collected: Request.Collected | None = None
@@ -259,8 +305,13 @@ class Request(BaseAggregate[UUID]):
         run_user: UUID | None = None,
         expires_at: datetime | None = None,
         metadata: dict[str, Any] | None = None,
+        of_type: Strategy | None = None,
+        channels: Mapping[str, timedelta] = NO_CHANNELS,
     ) -> Self:
-        """A new request. Raises `Invalid` for a deadline that has passed already."""
+        """A new request. `of_type` is the request type's strategy, `channels` those that are set up, for its plan.
+
+        Raises `Invalid` for a deadline that has passed already.
+        """
         if expires_at is not None and expires_at <= now:
             raise Invalid([FieldError("expires_at", f"must be in the future; {instant(expires_at)} has passed")])
         schema = question.response_schema
@@ -280,7 +331,7 @@ class Request(BaseAggregate[UUID]):
             priority=priority,
             expires_at=expires_at,
             assignment=decision.as_fact(),
-            plan=_plan(now, expires_at),
+            plan=make_plan(now, expires_at, decision.strategy, of_type, channels),
             message=message,
             context=context,
             response_schema=None if schema is None else dict(schema),
@@ -316,8 +367,15 @@ class Request(BaseAggregate[UUID]):
     def audience(self) -> Audience:
         """Who may know of the request as it stands."""
         asked = self.asked
-        people = {id for id in (self.assigned_to, asked.run_user) if id is not None}
-        return Audience(asked.agent_id, asked.run_user, frozenset(people | self.past_assignees), self.assigned_list)
+        people = {id for id in (self.assigned_to, asked.run_user) if id is not None} | self.past_assignees | self.told
+        lists = self.told if self.assigned_list is None else self.told | {self.assigned_list}
+        return Audience(asked.agent_id, asked.run_user, frozenset(people), frozenset(lists))
+
+    @property
+    def plan(self) -> list[dict[str, Any]]:
+        """What happens next, and when; of a closed request what was planned when it was asked."""
+        shown = [{name: step[name] for name in ("step", "at", "what")} for step in self.asked.plan]
+        return [step for step in shown if step["step"] == "show"] + self.timetable.upcoming() if self.is_open else shown
 
     @property
     def subject(self) -> Subject:
@@ -380,11 +438,12 @@ class Request(BaseAggregate[UUID]):
         """
         self._lapse(now)
         if not self.may_answer(by):
-            if self.is_open and self._lost_claim(by):
+            if not self._lost_claim(by):
+                self._refuse_answer(by, via, now, "not eligible")
+                raise NotEligible(self._who_may_answer(by))
+            if self.is_open:
                 self._refuse_answer(by, via, now, "claimed")
                 raise self._claimed_by_another()
-            self._refuse_answer(by, via, now, "not eligible")
-            raise NotEligible(self._who_may_answer(by))
         if not self.is_open:
             if self._is_repeat(read, by, earlier):
                 return None
@@ -473,19 +532,30 @@ class Request(BaseAggregate[UUID]):
         self._lapse(now)
         if not isinstance(by, PersonCaller) or not by.may_act:
             raise NotAllowed("only a person who answers may claim a request")
-        if not (by.administers or self.assigned_list in by.lists or by.id == self.assigned_to):
-            raise NotAllowed("only members of the list that it is assigned to may claim a request")
+        if not (by.administers or self.assigned_list in by.lists or by.id == self.assigned_to or self._was_told(by)):
+            raise NotAllowed("only members of the list that it is assigned to, or who were told, may claim a request")
         if by.id in self.excluded:
             raise NotAllowed(self._who_may_answer(by))
         self._check_open("claim")
         if self.assigned_to == by.id:
             return
-        if self.claimed:
+        if self.claimed and not self.up_for_claim:
             raise self._claimed_by_another()
-        if self.assigned_to is not None:
+        if self.assigned_to is not None and not (self.up_for_claim and (by.administers or self._was_told(by))):
             raise Conflict("the request is in no shared inbox: it is assigned to somebody, who can delegate it")
         decision = by_command(by.id, "Claimed from the shared inbox.")
         self._move("claimed", decision, by=by.actor, now=now, to_list=self.assigned_list, note=note)
+
+    def _was_told(self, by: PersonCaller) -> bool:
+        return by.id in self.told or not by.lists.isdisjoint(self.told)
+
+    def tell(self, event: Request.Notified) -> None:
+        """Remember whom a step of the ladder told; such an event names one recipient, or nobody."""
+        if event.recipient is not None:
+            self.told.add(UUID(event.recipient.partition(":")[2]))
+            self.up_for_claim = True
+        told = [] if event.recipient is None else [event.recipient]
+        self.timetable.told(at=event.timestamp, step=event.step, recipients=told)
 
     def release(self, *, by: Caller, now: datetime, note: str | None = None) -> None:
         """Put it back into the inbox that its list shares; a repeat by the same person does nothing.
@@ -553,6 +623,7 @@ class Request(BaseAggregate[UUID]):
         now: datetime,
         to_list: UUID | None = None,
         note: str | None = None,
+        step: str | None = None,
     ) -> None:
         self.trigger_event(
             self.Reassigned,
@@ -563,7 +634,7 @@ class Request(BaseAggregate[UUID]):
             from_list=self.assigned_list,
             to_user=decision.chosen,
             to_list=to_list,
-            step=None,
+            step=step,
             assignment=decision.as_fact(),
             note=note,
         )
@@ -606,6 +677,89 @@ class Request(BaseAggregate[UUID]):
 
     def _last_move_is(self, cause: str, by: Caller) -> bool:
         return self.is_open and self.moved is not None and (self.moved.cause, self.moved.actor) == (cause, by.actor)
+
+    # -- time
+
+    def escalate(self, decision: Decision, *, step: str, now: datetime) -> None:
+        """Carry out a step of the ladder that is due: the request goes to, or more people are told, as decided.
+
+        Nothing happens where the request is closed, or the step is not the next one, or not due.
+        """
+        self._lapse(now)
+        rung = self.timetable.rung_due(now)
+        if not self.is_open or rung is None or self.timetable.rung_step != step:
+            return
+        if decision.chosen is None and decision.list is None:
+            self._told(step, None, decision.reason, now)
+        elif rung.notify_only:
+            told = f"user:{decision.chosen}" if decision.chosen is not None else f"list:{decision.list}"
+            self._told(step, told, None, now)
+        else:
+            self._move("escalated", decision, by=SYSTEM, now=now, to_list=decision.list, step=step)
+
+    def _told(self, step: str, recipient: str | None, error: str | None, now: datetime) -> None:
+        self.trigger_event(
+            self.Notified,
+            timestamp=now,
+            actor=SYSTEM,
+            step=step,
+            channel=WEB,
+            recipient=recipient,
+            reference=None,
+            attempt=1,
+            delivered=recipient is not None,
+            error=error,
+            retry_at=None,
+        )
+
+    def notified(
+        self,
+        *,
+        channel: str,
+        step: str,
+        planned_for: str | None,
+        recipient: str | None,
+        attempt: int,
+        now: datetime,
+        reference: dict[str, str] | None = None,
+        error: str | None = None,
+        retry_at: datetime | None = None,
+    ) -> None:
+        """A channel gave a notice, or failed with `error`; nothing happens where that is known already.
+
+        `recipient` was told; `planned_for` says whom the notice was for, None: whoever was responsible.
+        """
+        notice = self.timetable.notice(channel, step, planned_for)
+        if notice is None or notice.attempt != attempt:
+            return
+        self.trigger_event(
+            self.Notified,
+            timestamp=now,
+            actor=SYSTEM,
+            step=step,
+            channel=channel,
+            recipient=recipient,
+            reference=reference,
+            attempt=attempt,
+            delivered=error is None,
+            error=error,
+            retry_at=retry_at,
+        )
+
+    def snooze(self, until: datetime | None, *, by: Caller, now: datetime) -> None:
+        """Put it out of the inbox of whoever is asked until then; None brings it back.
+
+        Reminders wait, deadlines do not. Raises `NotAllowed`, `AlreadyClosed` or `Invalid`.
+        """
+        self._lapse(now)
+        self._check_is_assignee(by, "snooze")
+        self._check_open("snooze")
+        if self.assigned_to is None:
+            raise Conflict("the request is in nobody's own inbox: claim it first")
+        if until is not None and not now < until <= now + LONGEST_SNOOZE:
+            raise Invalid([FieldError("until", f"must be in the future, at most {LONGEST_SNOOZE.days} days ahead")])
+        if until != self.timetable.snoozed_until:
+            self.trigger_event(self.Snoozed, timestamp=now, actor=by.actor, until=until)
 
     # -- sealed answers
 
@@ -701,13 +855,6 @@ def instant(at: datetime) -> str:
 
 def _uuid(text: str | None) -> UUID | None:
     return UUID(text) if text else None
-
-
-def _plan(now: datetime, expires_at: datetime | None) -> list[dict[str, Any]]:
-    plan = [{"step": "show", "at": instant(now), "what": "shown in the inbox"}]
-    if expires_at is not None:
-        plan.append({"step": "expire", "at": instant(expires_at), "what": "expires unless it was answered"})
-    return plan
 
 
 def _asked_content(asked: Request.Requested) -> str:

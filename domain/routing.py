@@ -25,6 +25,7 @@ from domain.strategies import (
     SHARED_INBOX,
     SPECIFIC_USER,
     Parsed,
+    Strategy,
     expiration_of,
     list_named,
     list_strategy,
@@ -34,6 +35,7 @@ from domain.strategies import (
 
 AGENT_TYPE, CATEGORY, REQUEST_TYPE, FALLBACK = "agent_type", "category", "request_type", "fallback"
 COMMAND = "command"
+ESCALATION = "escalation"
 
 CANDIDATES = 20
 """How many candidates a decision names at most: those whose turn comes next."""
@@ -164,10 +166,7 @@ class Routed:
 def resolve(subject: Subject, facts: Facts, now: datetime) -> Routed:
     """Walk the levels; the first strategy that names somebody who can be asked wins whole."""
     of_type = facts.request_types.get(subject.request_type, RequestTypeFacts())
-    if subject.excluded is not None:
-        excluded = tuple(sorted(subject.excluded))
-    else:
-        excluded = (subject.run_user,) if of_type.no_self_answer and subject.run_user is not None else ()
+    excluded = _excluded(subject, facts)
     routing = _Routing(subject, facts, now, frozenset(excluded))
     trace: list[dict[str, Any]] = []
     for level, of, parsed in levels(subject, facts):
@@ -206,6 +205,22 @@ def resolve(subject: Subject, facts: Facts, now: datetime) -> Routed:
     return Routed(_fall_back(routing, trace, excluded), of_type.priority, _minutes(of_type.expiration_minutes))
 
 
+def follow(strategy: Strategy, subject: Subject, facts: Facts, now: datetime) -> Decision:
+    """Whom this one strategy names, for a step of a ladder; nobody is asked where it names nobody."""
+    excluded = _excluded(subject, facts)
+    named = _Routing(subject, facts, now, frozenset(excluded)).follow(strategy)
+    return Decision(
+        level=ESCALATION,
+        reason=f"Nobody reacted, and the ladder says {strategy['type']}: {named.said}.",
+        chosen=named.chosen,
+        list=named.list,
+        strategy=strategy,
+        candidates=named.candidates,
+        trace=({"level": ESCALATION, "strategy": strategy, "said": named.said},),
+        turn_of=named.turn_of,
+    )
+
+
 def back_to_list(list_id: UUID, facts: Facts, now: datetime, excluded: frozenset[UUID]) -> Decision | None:
     """Back into the inbox that a list shares, where anybody in it can be asked now."""
     people = facts.lists.get(list_id)
@@ -215,6 +230,13 @@ def back_to_list(list_id: UUID, facts: Facts, now: datetime, excluded: frozenset
         return None
     reason = f"Whoever had claimed it is not there any more: back to whoever in {people.readable_id!r} takes it."
     return Decision(level=COMMAND, reason=reason, list=list_id, candidates=candidates)
+
+
+def _excluded(subject: Subject, facts: Facts) -> tuple[UUID, ...]:
+    if subject.excluded is not None:
+        return tuple(sorted(subject.excluded))
+    of_type = facts.request_types.get(subject.request_type, RequestTypeFacts())
+    return (subject.run_user,) if of_type.no_self_answer and subject.run_user is not None else ()
 
 
 def levels(subject: Subject, facts: Facts) -> Iterator[tuple[str, str | None, Parsed]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, cast
 
 from domain.errors import FieldError
@@ -121,6 +122,10 @@ def strategy_value_errors(value: Any, path: str) -> list[FieldError]:
         errors.append(FieldError(f"{path}/priority", "must be from 1 (most urgent) to 100"))
     if strategy.get("expirationMinutes") is not None and expiration_of(strategy) is None:
         errors.append(FieldError(f"{path}/expirationMinutes", f"must be more than 0, at most {MAX_MINUTES}"))
+    if strategy.get("remindMinutes") is not None and reminder_of(strategy) is None:
+        errors.append(FieldError(f"{path}/remindMinutes", f"must be more than 0, at most {MAX_MINUTES}"))
+    if strategy.get("notifyDelaySeconds") is not None and delay_of(strategy) is None:
+        errors.append(FieldError(f"{path}/notifyDelaySeconds", f"must be from 0 to {MAX_MINUTES * 60}"))
     return errors
 
 
@@ -138,6 +143,22 @@ def expiration_of(strategy: Mapping[str, Any]) -> float | None:
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= MAX_MINUTES:
         return None
     return float(minutes)
+
+
+def reminder_of(strategy: Mapping[str, Any]) -> timedelta | None:
+    """How long apart whoever is asked is reminded; None for never."""
+    minutes = strategy.get("remindMinutes")
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= MAX_MINUTES:
+        return None
+    return timedelta(minutes=minutes)
+
+
+def delay_of(strategy: Mapping[str, Any]) -> timedelta | None:
+    """How long a notice waits for an answer in the web first; None where the strategy does not say."""
+    seconds = strategy.get("notifyDelaySeconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_MINUTES * 60:
+        return None
+    return timedelta(seconds=seconds)
 
 
 def user_named(strategy: Mapping[str, Any]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +18,7 @@ from application.deadlines import Deadlines
 from application.departures import Departures
 from application.directory import DirectoryService
 from application.keys import Keys
+from application.notices import Channel, Notices
 from application.requests import Limits, Requests
 from application.waits import Waits
 from domain.request import Request
@@ -92,11 +93,14 @@ class App:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, clock: DatabaseClock | None = None, chance: Chance | None = None
+    settings: Settings,
+    clock: DatabaseClock | None = None,
+    chance: Chance | None = None,
+    channels: Sequence[Channel] = (),
 ) -> AsyncIterator[App]:
     """Everything built, connected and started; stopped in the opposite order on the way out.
 
-    `chance` picks for lists that are to be picked from at random.
+    `chance` picks for lists that are to be picked from at random; `channels` tell people of requests.
 
     Raises the named errors of the embedded Postgres, `SchemaTooNew`, `WrongMasterKey`, `UnreadableFile`, or
     psycopg's `OperationalError`.
@@ -128,6 +132,8 @@ async def running(
         store = PostgresEventStore(pool, writer, key)
         directory = PostgresDirectory(pool, clock)
         waits = Waits()
+        due = PostgresDueSteps(pool, clock)
+        notices = Notices(store, directory, due, clock, channels, _report)
         requests = Requests(
             store,
             directory,
@@ -136,13 +142,14 @@ async def running(
             clock,
             limits=_limits(settings),
             keep_sealed_for=timedelta(seconds=settings.sealed_answer_seconds),
+            channels=notices.delays,
         )
         directory_service = DirectoryService(store, directory, clock)
         keys = Keys(store, directory, directory_service, clock)
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
         departures = Departures(store, requests, OpenRequestsOf(reads))
-        scheduler = Scheduler(Deadlines(PostgresDueSteps(pool, clock), requests, departures))
+        scheduler = Scheduler(Deadlines(due, requests, departures, notices, _report_failure))
         hub = Hub(PostgresFacts(pool), directory)
         signer = HeadSigner(key, clock)
         metrics = Metrics()
@@ -234,7 +241,11 @@ async def running(
         log.info("stopping", waiting=len(waits))
 
 
-def _report(what: str, details: dict[str, object]) -> None:
+def _report_failure(what: str, error: Exception) -> None:
+    log.error(what, exc_info=error)
+
+
+def _report(what: str, details: Mapping[str, object]) -> None:
     log.warning(what, **details)
 
 

@@ -20,7 +20,15 @@ _LONGEST_SLEEP = 60.0
 _SHORTEST_SLEEP = 0.1
 """Seconds between two looks at the due times, so that a flood of new requests does not become a flood of queries."""
 
-_PLANS = {Request.Requested.TOPIC, Request.Collected.TOPIC, User.Changed.TOPIC, User.Removed.TOPIC}
+_PLANS = {
+    Request.Requested.TOPIC,
+    Request.Reassigned.TOPIC,
+    Request.Notified.TOPIC,
+    Request.Snoozed.TOPIC,
+    Request.Collected.TOPIC,
+    User.Changed.TOPIC,
+    User.Removed.TOPIC,
+}
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +53,11 @@ class Scheduler:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self._deadlines.stop()
+
+    def wake(self) -> None:
+        """Look at the times now."""
+        self._woken.set()
 
     async def _run(self) -> None:
         while True:

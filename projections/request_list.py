@@ -18,6 +18,7 @@ from psycopg.rows import dict_row
 from domain.assignment import excluded_by
 from domain.callers import AgentCaller, Caller
 from domain.request import Request
+from domain.timetable import WEB
 from projections.bulk import for_all
 from projections.log import Entry
 from projections.read_models import snapshot
@@ -32,7 +33,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -53,6 +54,9 @@ class RequestList:
             list_id uuid,
             claimed boolean NOT NULL,
             readers uuid[] NOT NULL,
+            told uuid[] NOT NULL DEFAULT '{}',
+            up_for_claim boolean NOT NULL DEFAULT false,
+            snoozed_until timestamptz,
             excluded uuid[] NOT NULL,
             created_at timestamptz NOT NULL,
             expires_at timestamptz,
@@ -70,6 +74,7 @@ class RequestList:
         CREATE INDEX ON request_list (coalesce(expires_at, 'infinity'), request_id);
         CREATE INDEX ON request_list (run_id) WHERE run_id IS NOT NULL;
         CREATE INDEX ON request_list USING gin (readers);
+        CREATE INDEX ON request_list USING gin (told) WHERE told <> '{}';
         CREATE INDEX ON request_list USING gin (search);
     """
 
@@ -77,6 +82,9 @@ class RequestList:
         asked: list[tuple[Any, ...]] = []
         moved: dict[UUID, tuple[Any, ...]] = {}
         closed: list[tuple[Any, ...]] = []
+        told: dict[UUID, set[UUID]] = {}
+        up_for_claim: dict[UUID, bool] = {}
+        snoozed: dict[UUID, datetime | None] = {}
         erased: list[tuple[Any, ...]] = []
         touched: dict[UUID, int] = {}
         for entry in entries:
@@ -93,6 +101,12 @@ class RequestList:
                         readers += moved[id][-1]
                     claimed = event.cause == "claimed"
                     moved[id] = (id, event.to_user, event.to_list, claimed, readers)
+                    up_for_claim[id], snoozed[id] = False, None
+                case Request.Notified() if event.channel == WEB and event.recipient is not None:
+                    told.setdefault(id, set()).add(UUID(event.recipient.partition(":")[2]))
+                    up_for_claim[id] = True
+                case Request.Snoozed():
+                    snoozed[id] = event.until
                 case Request.Responded():
                     closed.append((id, "Responded", event.outcome, event.timestamp))
                 case Request.Cancelled():
@@ -105,6 +119,8 @@ class RequestList:
                     pass
         await for_all(connection, _INSERT, asked)
         await for_all(connection, _MOVE, [(*row[:4], _array(row[4])) for row in moved.values()])
+        await for_all(connection, _TELL, [(id, _array(told.get(id, ())), up) for id, up in up_for_claim.items()])
+        await for_all(connection, _SNOOZE, list(snoozed.items()))
         await for_all(connection, _CLOSE, closed)
         await for_all(connection, _ERASE, erased)
         await for_all(connection, _TOUCH, list(touched.items()))
@@ -171,6 +187,17 @@ _MOVE = b"""
     FROM unnest(%b::uuid[], %b::uuid[], %b::uuid[], %b::boolean[], %b::text[])
         AS m(request_id, assigned_to, list_id, claimed, readers)
     WHERE request_list.request_id = m.request_id
+"""
+_TELL = b"""
+    UPDATE request_list SET up_for_claim = t.up_for_claim,
+        told = (SELECT coalesce(array_agg(DISTINCT each), '{}')
+            FROM unnest(request_list.told || t.told::uuid[]) AS each)
+    FROM unnest(%b::uuid[], %b::text[], %b::boolean[]) AS t(request_id, told, up_for_claim)
+    WHERE request_list.request_id = t.request_id
+"""
+_SNOOZE = b"""
+    UPDATE request_list SET snoozed_until = s.until FROM unnest(%b::uuid[], %b::timestamptz[]) AS s(request_id, until)
+    WHERE request_list.request_id = s.request_id
 """
 _CLOSE = b"""
     UPDATE request_list SET status = c.status, outcome = c.outcome, closed_at = c.closed_at
@@ -268,13 +295,15 @@ async def page_of_inbox(
     caller: Caller,
     scope: Scope,
     *,
+    now: datetime,
     after: Sequence[str] | None = None,
     limit: int,
 ) -> Page:
-    """Open requests that the caller may answer, most urgent first, then oldest.
+    """Open requests that the caller may answer or claim, most urgent first, then oldest.
 
-    `mine` is what is assigned to the caller; `shared` what nobody has taken of the caller's lists, for administrators
-    of all lists and of none; `all` everything the caller may answer.
+    `mine` is what is assigned to the caller and not put aside; `shared` what nobody has taken of the caller's lists,
+    for administrators of all lists and of none, and what the ladder has told the caller of; `all` is both, for
+    administrators everything that is open.
     """
     query = _Query()
     query.where("status = 'Requested'")
@@ -282,16 +311,20 @@ async def page_of_inbox(
         query.where("false")
         return await _page(connection, query, "priority", False, after, limit)
     query.where("NOT excluded @> ARRAY[%s::uuid]", caller.id)
+    mine = "assigned_to = %s AND (snoozed_until IS NULL OR snoozed_until <= %s)"
+    shared = "assigned_to IS NULL" if caller.administers else "assigned_to IS NULL AND list_id = ANY(%b::uuid[])"
+    shared = f"({shared} OR up_for_claim AND assigned_to IS DISTINCT FROM %s AND told && %b::uuid[])"
+    of_mine = (caller.id, now)
+    lists = list(caller.lists)
+    of_shared = (*(() if caller.administers else (lists,)), caller.id, [caller.id, *lists])
     if scope == "mine":
-        query.where("assigned_to = %s", caller.id)
+        query.where(mine, *of_mine)
     elif scope == "shared":
-        query.where("assigned_to IS NULL")
-        if not caller.administers:
-            query.where("list_id = ANY(%b::uuid[])", list(caller.lists))
-    elif not caller.administers:
-        query.where(
-            "(assigned_to = %s OR (assigned_to IS NULL AND list_id = ANY(%b::uuid[])))", caller.id, list(caller.lists)
-        )
+        query.where(shared, *of_shared)
+    elif caller.administers:
+        query.where("(assigned_to IS DISTINCT FROM %s OR snoozed_until IS NULL OR snoozed_until <= %s)", *of_mine)
+    else:
+        query.where(f"({mine} OR {shared})", *of_mine, *of_shared)
     return await _page(connection, query, "priority", False, after, limit)
 
 
@@ -312,11 +345,11 @@ def _visible_to(query: _Query, caller: Caller) -> None:
         if caller.run_user is not None:
             query.where("run_user = %s", caller.run_user)
     elif not caller.sees_everything:
+        lists = list(caller.lists)
         query.where(
-            "(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%b::uuid[]) OR list_id = ANY(%b::uuid[]))",
-            caller.id,
-            list(caller.owns),
-            list(caller.lists),
+            "(readers @> ARRAY[%s::uuid] OR agent_id = ANY(%b::uuid[]) OR list_id = ANY(%b::uuid[])"
+            " OR (told <> '{}' AND told && %b::uuid[]))",
+            *(caller.id, list(caller.owns), lists, [caller.id, *lists]),
         )
 
 

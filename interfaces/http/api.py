@@ -71,7 +71,7 @@ def build_api(
     app.include_router(request_routes(requests, represent, authenticate, reads))
     app.include_router(directory_routes(directory_service, store, represent, authenticate, reads))
     app.include_router(key_routes(keys, store, represent, authenticate, reads))
-    app.include_router(list_routes(reads, directory, represent, authenticate))
+    app.include_router(list_routes(reads, directory, represent, authenticate, clock))
     app.include_router(dashboard_routes(reads, represent, authenticate, clock))
     app.include_router(
         audit_routes(

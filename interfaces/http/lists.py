@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from fastapi import APIRouter, Query
 
-from application.ports import Directory
+from application.ports import Clock, Directory
 from domain.callers import PersonCaller
 from domain.errors import FieldError, Invalid, NotAllowed
 from domain.request import instant
@@ -39,7 +39,7 @@ Priority = Annotated[int | None, Query(ge=1, le=100)]
 
 
 def list_routes(
-    reads: Reads, directory: Directory, represent: Representations, authenticate: Authenticate
+    reads: Reads, directory: Directory, represent: Representations, authenticate: Authenticate, clock: Clock
 ) -> APIRouter:
     """`GET /api/inbox` and `GET /api/requests`."""
     router = APIRouter(prefix="/api", tags=["lists"], route_class=authenticated_route(authenticate))
@@ -74,7 +74,7 @@ def list_routes(
         after = place_in("inbox", cursor)
 
         async def query(connection: psycopg.AsyncConnection) -> Page:
-            return await page_of_inbox(connection, by, scope, after=after, limit=limit)
+            return await page_of_inbox(connection, by, scope, now=clock.now(), after=after, limit=limit)
 
         return await show(await _placed(reads.read(RequestList.name, min_position, query), after), "inbox")
 

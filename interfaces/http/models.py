@@ -191,6 +191,13 @@ class BulkBody(ReassignBody):
     filter: BulkFilter | None = None
 
 
+class SnoozeBody(Body):
+    """Until when, or for how long; one of the two."""
+
+    until: Instant | None = None
+    seconds: float | None = Field(None, gt=0, le=90 * 86400)
+
+
 class ExplainBody(CreateRequest):
     """A request as it would be asked."""
 
@@ -299,6 +306,7 @@ class RequestView(BaseModel):
     claimed: bool
     assignment: Assignment
     plan: Plan
+    snoozed_until: str | None
     created_at: str
     expires_at: str | None
     closed_at: str | None

@@ -26,6 +26,8 @@ from interfaces.http.models import (
     NoteBody,
     ReassignBody,
     RequestView,
+    SnoozeBody,
+    Written,
 )
 from interfaces.http.problems import status_of
 from interfaces.http.reading import Reads
@@ -110,6 +112,27 @@ def moving_routes(
     async def delegate(id: Id, body: DelegateBody, by: By) -> Json:
         request = await requests.delegate(await requests.find(id, by), body.to, by, body.note)
         return Json(await represent.request(request))
+
+    @router.post(
+        "/requests/{id}/snooze",
+        response_model=RequestView,
+        summary="Put a request out of one's inbox for a while; deadlines do not move",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def snooze(id: Id, body: SnoozeBody, by: By) -> Json:
+        if (body.until is None) == (body.seconds is None):
+            raise Invalid([FieldError("until", "give either until or seconds")])
+        found = await requests.find(id, by)
+        return Json(await represent.request(await requests.snooze(found, by, until=body.until, seconds=body.seconds)))
+
+    @router.delete(
+        "/requests/{id}/snooze",
+        response_model=Written,
+        summary="Have a snoozed request back",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def wake(id: Id, by: By) -> Json:
+        return Json({"position": (await requests.snooze(await requests.find(id, by), by)).position})
 
     @router.post(
         "/requests/{id}/reassign",

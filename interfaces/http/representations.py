@@ -44,7 +44,8 @@ class Representations:
             "list": names.of(request.assigned_list),
             "claimed": request.claimed,
             "assignment": _assignment(request.assignment, names),
-            "plan": asked.plan,
+            "plan": request.plan,
+            "snoozed_until": _at(request.timetable.snoozed_until),
             "created_at": instant(request.created_on),
             "expires_at": _at(asked.expires_at),
             "closed_at": None if closing is None else instant(closing.timestamp),
@@ -111,10 +112,20 @@ class Names:
             return None
         return self._names.get(id if isinstance(id, UUID) else UUID(id), str(id))
 
+    def recipient(self, recipient: str | None) -> str | None:
+        """The readable id behind `user:<uuid>` or `list:<uuid>`."""
+        return None if recipient is None else self.of(actor_id(recipient))
+
     def actor(self, actor: str) -> str:
         """The readable id behind an actor; `system` for the service itself."""
         id = actor_id(actor)
         return SYSTEM if id is None else self._names.get(id, str(id))
+
+
+def _recipients(event: RecordedEvent) -> list[UUID | None]:
+    if isinstance(event, Request.Notified) and event.recipient is not None:
+        return [actor_id(event.recipient)]
+    return []
 
 
 def _people_in(request: Request) -> list[UUID]:
@@ -131,7 +142,7 @@ def _people_in_assignment(assignment: dict[str, Any]) -> list[UUID]:
 
 
 def _people_in_event(event: RecordedEvent) -> list[UUID]:
-    maybe: list[UUID | None] = [actor_id(event.actor)]
+    maybe: list[UUID | None] = [actor_id(event.actor), *_recipients(event)]
     if isinstance(event, (Request.Requested, Request.Reassigned)):
         maybe += _people_in_assignment(event.assignment)
     if isinstance(event, Request.Reassigned):
@@ -201,7 +212,11 @@ def _details(event: RecordedEvent, names: Names) -> dict[str, Any]:
                 "attempt": event.attempt,
                 "delivered": event.delivered,
                 "error": event.error,
+                "to": names.recipient(event.recipient),
+                "retry_at": _at(event.retry_at),
             }
+        case Request.Snoozed():
+            return {"until": _at(event.until)}
         case _:
             return {}
 

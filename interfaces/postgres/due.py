@@ -54,6 +54,14 @@ class PostgresDueSteps:
                 "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL", (id, step)
             )
 
+    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
+        async with reached(self._pool) as connection:
+            await connection.execute(
+                "UPDATE due_steps SET due_at = %s, leased_until = NULL"
+                " WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL",
+                (until, id, step),
+            )
+
     async def shred(self, ids: Sequence[UUID]) -> None:
         async with reached(self._pool) as connection:
             # Not where somebody has collected meanwhile: that gave the step a new time and no lease.

@@ -6,14 +6,14 @@ For each kind of event, the rows it means. The writer runs each statement once f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
 from typing import Any
 from uuid import UUID
 
-from application.deadlines import DEPART, EXPIRE, SHRED
+from application.deadlines import DEPART, SHRED
 from domain.access_keys import AccessKey
 from domain.agent_types import AgentType
 from domain.agents import Agent
@@ -25,6 +25,7 @@ from domain.lists import MemberList
 from domain.recorded import RecordedEvent
 from domain.request import RECEIPT_LIFETIME, Request
 from domain.request_types import RequestType
+from domain.timetable import EXPIRE
 from domain.users import User, away
 
 
@@ -54,6 +55,10 @@ ADD_REQUEST_NAME = Bulk(
     " SELECT * FROM unnest(%b::text[], %b::uuid[], %b::uuid[])"
 )
 REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[])")
+REMOVE_DUE_STEP = Bulk(
+    "DELETE FROM due_steps USING unnest(%b::uuid[], %b::text[]) AS r(request_id, step)"
+    " WHERE due_steps.request_id = r.request_id AND due_steps.step = r.step"
+)
 SET_DUE_STEP = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
@@ -157,8 +162,17 @@ CHANGE_KEY = Bulk(
 REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%b::uuid[])")
 
 
-def changes(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
-    """The inline rows that this event means; `aggregate` is what it happened to, as it is after the save."""
+def changes(events: Sequence[RecordedEvent], aggregate: object) -> Iterator[Change]:
+    """The inline rows that these events mean; `aggregate` is what they happened to, as it is after them."""
+    for event in events:
+        yield from _of(event, aggregate)
+    if isinstance(aggregate, DirectoryEntry):
+        yield CHANGE_DIRECTORY, (True,)
+    elif isinstance(aggregate, Request):
+        yield from _times(events, aggregate)
+
+
+def _of(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
     match event:
         case Request.Event():
             assert isinstance(aggregate, Request)
@@ -175,8 +189,22 @@ def changes(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
             yield from _of_key(event)
         case _:
             pass
-    if isinstance(aggregate, DirectoryEntry):
-        yield CHANGE_DIRECTORY, (True,)
+
+
+def _times(events: Sequence[RecordedEvent], request: Request) -> Iterator[Change]:
+    """When what comes next is due, where these events changed that."""
+    if not request.is_open or not any(isinstance(event, _TIMING) for event in events):
+        return
+    asked = any(isinstance(event, Request.Requested) for event in events)
+    due = request.timetable.due()
+    for kind in request.timetable.kinds:
+        if kind in due and (asked or kind != EXPIRE):
+            yield SET_DUE_STEP, (request.id, kind, due[kind])
+        elif kind not in due and not asked:
+            yield REMOVE_DUE_STEP, (request.id, kind)
+
+
+_TIMING = (Request.Requested, Request.Reassigned, Request.Notified, Request.Snoozed)
 
 
 def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
@@ -184,8 +212,6 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
     match event:
         case Request.Requested():
             yield ADD_REQUEST_NAME, (event.unique_id, event.agent_id, id)
-            if event.expires_at is not None:
-                yield SET_DUE_STEP, (id, EXPIRE, event.expires_at)
             yield COUNT_OPEN, (event.agent_id, 1)
             yield from _count(_uuid(event.assignment["chosen"]), _uuid(event.assignment["list"]), 1)
             yield from _turn(event.assignment)

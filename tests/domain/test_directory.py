@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -76,7 +78,12 @@ def added(kind: type[DirectoryEntry], **values: Any) -> DirectoryEntry:
     return entry
 
 
-def what(events: list[Any]) -> list[tuple[str, dict[str, Any]]]:
+def taken(entry: DirectoryEntry) -> list[RecordedEvent]:
+    """Its events, taken to be saved."""
+    return cast("list[RecordedEvent]", entry.collect_events())
+
+
+def what(events: Iterable[Any]) -> list[tuple[str, dict[str, Any]]]:
     """Names of events, and what they say beside what all have in common."""
     common = {"originator_id", "originator_version", "originator_topic", "timestamp", "actor"}
     return [
@@ -92,7 +99,7 @@ def what(events: list[Any]) -> list[tuple[str, dict[str, Any]]]:
 def test_the_fields_of_a_kind_are_those_of_its_events_and_of_its_entries(kind: type[DirectoryEntry]) -> None:
     """`Changed` carries all of them; a new one has a default."""
     common = {"originator_id", "originator_version", "timestamp", "actor"}
-    changed = kind.Changed.__dataclass_fields__.keys()
+    changed = {field.name for field in fields(kind.Changed)}
     assert set(kind.FIELDS) == changed - common == kind.defaults().keys() == KINDS[kind].keys()
     assert all(KINDS[kind][name] != default for name, default in kind.defaults().items())
     assert set(kind.Changed.CONTENT) <= changed
@@ -104,11 +111,11 @@ def test_an_entry_is_added_with_all_its_fields(kind: type[DirectoryEntry]) -> No
     entry = kind.add("first", actor=ADMIN, now=NOW, **KINDS[kind])
     assert (entry.values, entry.readable_id, entry.removed) == (KINDS[kind], "first", False)
     assert entry.id == directory_id(kind.KIND, "first")
-    of_creation = kind.Added.__dataclass_fields__.keys() & KINDS[kind].keys()
+    of_creation = {field.name for field in fields(kind.Added)} & KINDS[kind].keys()
     first = ("Added", {"readable_id": "first"} | {name: KINDS[kind][name] for name in of_creation})
     more = [] if of_creation == KINDS[kind].keys() else [("Changed", KINDS[kind])]
-    events = entry.collect_events()
-    assert what(list(events)) == [first, *more]
+    events = taken(entry)
+    assert what(events) == [first, *more]
     assert {(event.timestamp, event.actor) for event in events} == {(NOW, ADMIN)}
     again = rebuild(events)
     assert (again, again.values) == (entry, entry.values)
@@ -119,7 +126,7 @@ def test_an_entry_that_says_nothing_has_the_defaults(kind: type[DirectoryEntry])
     """Fields may be left out, all of them; then the first event says it all."""
     entry = kind.add("first", actor=ADMIN, now=NOW)
     assert entry.values == kind.defaults()
-    assert [name for name, _ in what(list(entry.pending_events))] == ["Added"]
+    assert [name for name, _ in what(entry.pending_events)] == ["Added"]
     name = kind.FIELDS[-1]
     entry = kind.add("first", actor=ADMIN, now=NOW, **{name: KINDS[kind][name]})
     assert entry.values == kind.defaults() | {name: KINDS[kind][name]}
@@ -132,7 +139,7 @@ def test_a_change_carries_all_fields_as_they_are_then(kind: type[DirectoryEntry]
         entry = added(kind)
         entry.change(actor=ADMIN, now=LATER, **{name: KINDS[kind][name]})
         expected = kind.defaults() | {name: KINDS[kind][name]}
-        assert what(list(entry.pending_events)) == [("Changed", expected)]
+        assert what(entry.pending_events) == [("Changed", expected)]
         assert entry.values == expected
         assert (entry.pending_events[0].timestamp, entry.pending_events[0].originator_version) == (LATER, 2)
 
@@ -178,7 +185,7 @@ def test_an_entry_is_removed_once(kind: type[DirectoryEntry]) -> None:
     entry = added(kind, **KINDS[kind])
     entry.remove(actor=ADMIN, now=LATER)
     entry.remove(actor=ADMIN, now=LATER)
-    assert what(list(entry.pending_events)) == [("Removed", {})]
+    assert what(entry.pending_events) == [("Removed", {})]
     assert (entry.removed, entry.readable_id, entry.values["name"]) == (True, "first", KINDS[kind]["name"])
 
 
@@ -200,7 +207,7 @@ def test_versions_count_up_over_any_changes(kind: type[DirectoryEntry]) -> None:
     for values in (KINDS[kind], kind.defaults(), KINDS[kind]):
         entry.change(actor=ADMIN, now=LATER, **values)
     entry.remove(actor=ADMIN, now=LATER)
-    events: list[RecordedEvent] = list(entry.collect_events())
+    events = taken(entry)
     assert [event.originator_version for event in events] == [1, 2, 3, 4, 5]
     assert rebuild(events) == entry
 
@@ -282,7 +289,6 @@ def test_days_away_are_whole_days_of_the_person_s_time_zone(
     span = away(days(first, last, stand_in=str(BERT)), zone)
     assert span == (datetime(*begins, tzinfo=UTC), datetime(*ends, tzinfo=UTC))
     assert hours(span) == long
-    assert span[0].tzinfo is UTC
 
 
 @given(
@@ -425,7 +431,7 @@ def test_a_key_gets_another_name_or_another_end() -> None:
     one.change(name="Deploy key", expires_at=None, actor=ADMIN, now=LATER)
     assert list(one.pending_events) == []
     one.change(name="Old key", expires_at=LATER, actor=ADMIN, now=NOW)
-    assert what(list(one.pending_events)) == [("Changed", {"name": "Old key", "expires_at": LATER})]
+    assert what(one.pending_events) == [("Changed", {"name": "Old key", "expires_at": LATER})]
     assert (one.name, one.expires_at) == ("Old key", LATER)
 
 
@@ -437,7 +443,7 @@ def test_a_key_does_not_end_in_the_past() -> None:
     assert list(ended.pending_events) == []
     ended.change(name="x", expires_at=LATER, actor=ADMIN, now=LATER)
     ended.change(name="x", expires_at=None, actor=ADMIN, now=LATER)
-    assert [values for _, values in what(list(ended.pending_events))] == [
+    assert [values for _, values in what(ended.pending_events)] == [
         {"name": "x", "expires_at": LATER},
         {"name": "x", "expires_at": None},
     ]
@@ -448,5 +454,5 @@ def test_a_key_is_revoked_once() -> None:
     one = key()
     one.revoke(actor=ADMIN, now=LATER)
     one.revoke(actor=ADMIN, now=LATER)
-    assert what(list(one.pending_events)) == [("Revoked", {})]
+    assert what(one.pending_events) == [("Revoked", {})]
     assert one.revoked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,9 +11,10 @@ from uuid import UUID
 import pytest
 
 from domain.answers import Answer, Labels, Question
-from domain.assignment import Decision, by_command, fall_back
+from domain.assignment import Decision, by_command, fall_back, into_list
 from domain.callers import AgentCaller, Caller, PersonCaller, Role, Via
 from domain.errors import (
+    AlreadyClaimed,
     AlreadyClosed,
     Conflict,
     FieldError,
@@ -27,6 +28,8 @@ from domain.errors import (
 )
 from domain.recorded import RecordedEvent
 from domain.request import NO_SUCH_REQUEST, RECEIPT_LIFETIME, Request, Status, rebuild, request_id
+from domain.routing import Subject
+from domain.strategies import Parsed
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -43,6 +46,12 @@ ASSIGNED_AUDITOR = PersonCaller(ANNA.id, Role.AUDITOR)
 OWNER = PersonCaller(UUID(int=15), Role.MEMBER, owns=frozenset({AGENT.id}))
 FOR_ANNA = AgentCaller(AGENT.id, key_id=UUID(int=103), run_user=ANNA.id)
 FOR_BERT = AgentCaller(AGENT.id, key_id=UUID(int=104), run_user=BERT.id)
+
+ON_CALL, NIGHTS = UUID(int=30), UUID(int=31)
+CARL = PersonCaller(UUID(int=21), Role.MEMBER, lists=frozenset({ON_CALL}))
+DORA = PersonCaller(UUID(int=22), Role.MEMBER, lists=frozenset({ON_CALL}))
+OUTSIDER = PersonCaller(UUID(int=23), Role.MEMBER, lists=frozenset({NIGHTS}))
+LISTED_AUDITOR = PersonCaller(UUID(int=24), Role.AUDITOR, lists=frozenset({ON_CALL}))
 
 ID = request_id(AGENT.id, "deploy")
 YES = Answer("answered", text="yes")
@@ -132,20 +141,51 @@ def refused(by: Caller, why: str, at: datetime = NOW) -> Fact:
     return fact(Request.AnswerRefused, by, at, via="web", why=why)
 
 
-def reassigned(to: PersonCaller, was: PersonCaller | None = ANNA, at: datetime = NOW, note: str | None = None) -> Fact:
+def moved(
+    cause: str,
+    by: Caller | str,
+    decision: Decision,
+    *,
+    was: PersonCaller | None = None,
+    of: UUID | None = None,
+    to_list: UUID | None = None,
+    at: datetime = NOW,
+    note: str | None = None,
+) -> Fact:
+    """A move of whatever cause. `of` is the list that it was in."""
     return fact(
         Request.Reassigned,
-        ADMIN,
+        by,
         at,
-        cause="reassigned",
+        cause=cause,
         from_user=was.id if was else None,
-        from_list=None,
-        to_user=to.id,
-        to_list=None,
+        from_list=of,
+        to_user=decision.chosen,
+        to_list=to_list or decision.list,
         step=None,
-        assignment=by_command(to.id).as_fact(),
+        assignment=decision.as_fact(),
         note=note,
     )
+
+
+def reassigned(to: PersonCaller, was: PersonCaller | None = ANNA, **more: Any) -> Fact:
+    return moved("reassigned", ADMIN, by_command(to.id), was=was, **more)
+
+
+def put_into_list(list_id: UUID, **more: Any) -> Fact:
+    return moved("reassigned", ADMIN, into_list(list_id, "Put into this shared inbox by command."), **more)
+
+
+def claimed(by: PersonCaller, of: UUID | None = ON_CALL, **more: Any) -> Fact:
+    return moved("claimed", by, by_command(by.id, "Claimed from the shared inbox."), of=of, to_list=of, **more)
+
+
+def released(by: PersonCaller, was: PersonCaller, **more: Any) -> Fact:
+    return moved("released", by, into_list(ON_CALL, "Released into the shared inbox."), was=was, of=ON_CALL, **more)
+
+
+def delegated(by: PersonCaller, to: PersonCaller, was: PersonCaller = ANNA, **more: Any) -> Fact:
+    return moved("delegated", by, by_command(to.id), was=was, **more)
 
 
 def collected(at: datetime = NOW, receipt: str = RECEIPT) -> Fact:
@@ -228,6 +268,34 @@ def reassign(to: PersonCaller, by: Caller, at: datetime = NOW, note: str | None 
     return lambda request: request.reassign(to=to.id, by=by, now=at, note=note)
 
 
+def reassign_to_list(
+    list_id: UUID, by: Caller, at: datetime = NOW, note: str | None = None
+) -> Callable[[Request], Any]:
+    return lambda request: request.reassign(to_list=list_id, by=by, now=at, note=note)
+
+
+def route_again(
+    decision: Decision, by: Caller, at: datetime = NOW, note: str | None = None
+) -> Callable[[Request], Any]:
+    return lambda request: request.route_again(decision, by=by, now=at, note=note)
+
+
+def move_on(decision: Decision, at: datetime = NOW) -> Callable[[Request], Any]:
+    return lambda request: request.move_on(decision, now=at)
+
+
+def claim(by: Caller, at: datetime = NOW, note: str | None = None) -> Callable[[Request], Any]:
+    return lambda request: request.claim(by=by, now=at, note=note)
+
+
+def release(by: Caller, at: datetime = NOW, note: str | None = None) -> Callable[[Request], Any]:
+    return lambda request: request.release(by=by, now=at, note=note)
+
+
+def delegate(to: PersonCaller, by: Caller, at: datetime = NOW, note: str | None = None) -> Callable[[Request], Any]:
+    return lambda request: request.delegate(to=to.id, by=by, now=at, note=note)
+
+
 def collect(by: Caller = AGENT, receipt: str = RECEIPT, at: datetime = NOW) -> Callable[[Request], Any]:
     return lambda request: request.collect(receipt, by=by, now=at)
 
@@ -242,6 +310,22 @@ def erase(by: Caller, at: datetime = NOW) -> Callable[[Request], Any]:
 
 SEALED = (requested(sealed=True, secret=True), responded_sealed(ANNA))
 CLOSED_BY_ANNA = "the request was answered at 2026-03-01T12:00:10.000Z"
+LAPSED = "the request expired at 2026-03-01T12:05:00.000Z"
+CLAIMED = "somebody else has claimed the request"
+ONLY_ASSIGNEE_ANSWERS = "only the person it is assigned to, or an administrator, may answer this request"
+ONLY_MEMBERS_ANSWER = "only members of the list it is assigned to, or an administrator, may answer this request"
+ONLY_MEMBERS_CLAIM = "only members of the list that it is assigned to, or who were told, may claim a request"
+OWN = "the run user may not answer a request of this type: somebody else must"
+
+TO_LIST = Decision("request_type", "Whoever takes it.", list=ON_CALL, candidates=(CARL.id, DORA.id))
+IN_INBOX = requested(assignment=TO_LIST.as_fact())
+IN_INBOX_UNTIL_DEADLINE = requested(assignment=TO_LIST.as_fact(), expires_at=DEADLINE)
+OWN_QUESTION = requested(assignment=replace(TO_LIST, excluded=(ANNA.id,)).as_fact())
+
+
+def only_assignee(wanted: str) -> str:
+    return f"only the person it is assigned to, or an administrator, may {wanted} this request"
+
 
 # -- asking
 
@@ -585,36 +669,10 @@ def test_an_administrator_reassigns() -> None:
 
 def test_a_list_s_request_becomes_a_person_s() -> None:
     """Reassigning to a person clears the list and the claim."""
-    to_list = Decision("command", "to the list", list=UUID(int=30)).as_fact()
-    claimed = fact(
-        Request.Reassigned,
-        ANNA,
-        cause="claimed",
-        from_user=None,
-        from_list=UUID(int=30),
-        to_user=ANNA.id,
-        to_list=UUID(int=30),
-        step=None,
-        assignment=by_command(ANNA.id).as_fact(),
-        note=None,
-    )
-    before = given(requested(assignment=to_list), claimed)
-    assert (before.request().claimed, before.request().assigned_list) == (True, UUID(int=30))
+    before = given(IN_INBOX, claimed(ANNA))
+    assert (before.request().claimed, before.request().assigned_list) == (True, ON_CALL)
     outcome = before.when(reassign(BERT, ADMIN))
-    outcome.then(
-        fact(
-            Request.Reassigned,
-            ADMIN,
-            cause="reassigned",
-            from_user=ANNA.id,
-            from_list=UUID(int=30),
-            to_user=BERT.id,
-            to_list=None,
-            step=None,
-            assignment=by_command(BERT.id).as_fact(),
-            note=None,
-        )
-    )
+    outcome.then(reassigned(BERT, of=ON_CALL))
     assert (outcome.request.claimed, outcome.request.assigned_list) == (False, None)
 
 
@@ -638,6 +696,441 @@ def test_a_closed_request_is_not_moved() -> None:
         AlreadyClosed,
         "cannot reassign: the request expired at 2026-03-01T12:05:00.000Z",
         expired(),
+    )
+
+
+# -- a shared inbox
+
+
+@pytest.mark.parametrize("by", [CARL, DORA, ADMIN])
+def test_members_answer_what_nobody_has_claimed(by: PersonCaller) -> None:
+    """Without claiming it first; the assignment stays what it was."""
+    outcome = given(IN_INBOX).when(respond(by))
+    outcome.then_returns(YES, responded(by))
+    assert (outcome.request.assigned_to, outcome.request.assigned_list) == (None, ON_CALL)
+
+
+@pytest.mark.parametrize(
+    ("by", "detail"),
+    [
+        (ANNA, ONLY_MEMBERS_ANSWER),
+        (BERT, ONLY_MEMBERS_ANSWER),
+        (OWNER, ONLY_MEMBERS_ANSWER),
+        (OUTSIDER, ONLY_MEMBERS_ANSWER),
+        (LISTED_AUDITOR, "an auditor reads everything and changes nothing"),
+        (AGENT, "an agent can never answer a request; a person must"),
+    ],
+)
+def test_others_may_not_answer_out_of_a_shared_inbox(by: Caller, detail: str) -> None:
+    """Not the run user, not the owner, not members of another list."""
+    given(IN_INBOX).when(respond(by)).then_refused(NotEligible, detail, refused(by, "not eligible"))
+
+
+def test_membership_is_nothing_where_the_request_is_in_no_list() -> None:
+    """Assigned to a person, or to nobody at all, it is no member's."""
+    for assigned in (requested(), requested(assignment=fall_back(None).as_fact())):
+        given(assigned).when(respond(CARL)).then_refused(
+            NotEligible, ONLY_ASSIGNEE_ANSWERS, refused(CARL, "not eligible")
+        )
+        given(assigned).when(claim(CARL)).then_refused(NotAllowed, ONLY_MEMBERS_CLAIM)
+
+
+@pytest.mark.parametrize("by", [CARL, ADMIN])
+def test_claiming_takes_it_out_of_the_inbox(by: PersonCaller) -> None:
+    """It is that person's then, and still of the list."""
+    outcome = given(IN_INBOX).when(claim(by, note="mine"))
+    outcome.then(claimed(by, note="mine"))
+    request = outcome.request
+    assert (request.assigned_to, request.assigned_list, request.claimed) == (by.id, ON_CALL, True)
+    assert request.past_assignees == set()
+    assert (request.may_answer(by), request.may_answer(DORA), request.may_read(DORA)) == (True, False, True)
+
+
+def test_claiming_again_is_a_success_for_whoever_has_it() -> None:
+    """A repeat records nothing, also by somebody who has left the list, or whom it was given to."""
+    given(IN_INBOX, claimed(CARL)).when(claim(CARL, NOW + SECOND)).then()
+    given(IN_INBOX, claimed(CARL)).when(claim(replace(CARL, lists=frozenset()))).then()
+    given(requested()).when(claim(ANNA)).then()
+
+
+@pytest.mark.parametrize("by", [DORA, ADMIN])
+def test_a_second_claim_is_refused_and_names_the_first(by: PersonCaller) -> None:
+    """Two at once: one wins."""
+    refusal = given(IN_INBOX, claimed(CARL)).when(claim(by)).then_refused(AlreadyClaimed, CLAIMED)
+    assert isinstance(refusal, AlreadyClaimed)
+    assert refusal.by == CARL.id
+
+
+def test_after_a_claim_the_other_members_may_not_answer() -> None:
+    """The refusal names the claimant; the attempt is kept, once."""
+    events = (IN_INBOX, claimed(CARL))
+    refusal = given(*events).when(respond(DORA)).then_refused(AlreadyClaimed, CLAIMED, refused(DORA, "claimed"))
+    assert isinstance(refusal, AlreadyClaimed)
+    assert refusal.by == CARL.id
+    given(*events, refused(DORA, "claimed")).when(respond(DORA)).then_refused(AlreadyClaimed, CLAIMED)
+    given(*events).when(respond(CARL)).then_returns(YES, responded(CARL))
+    given(*events).when(respond(ADMIN)).then_returns(YES, responded(ADMIN))
+    given(*events).when(respond(OUTSIDER)).then_refused(
+        NotEligible, ONLY_ASSIGNEE_ANSWERS, refused(OUTSIDER, "not eligible")
+    )
+
+
+def test_a_member_who_lost_the_claim_and_comes_late_is_told_who_closed_it() -> None:
+    """Once it is answered there is nothing to claim: the answer is too late, like any other."""
+    refusal = (
+        given(IN_INBOX, claimed(CARL), responded(CARL))
+        .when(respond(DORA))
+        .then_refused(AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(DORA, "closed"))
+    )
+    assert isinstance(refusal, AlreadyClosed)
+    assert refusal.by == CARL.actor
+    deadline = given(IN_INBOX_UNTIL_DEADLINE, claimed(CARL)).when(respond(DORA, at=DEADLINE))
+    deadline.then_refused(AlreadyClosed, f"cannot answer: {LAPSED}", expired(), refused(DORA, "closed", DEADLINE))
+
+
+def test_a_late_answer_out_of_an_inbox_is_refused_and_names_the_winner() -> None:
+    """The first answer of any member counts; the same one again by that person is a success."""
+    answered = given(IN_INBOX, responded(CARL))
+    answered.when(respond(CARL)).then_returns(None)
+    answered.when(respond(DORA)).then_refused(
+        AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(DORA, "closed")
+    )
+
+
+@pytest.mark.parametrize("by", [ANNA, BERT, OWNER, OUTSIDER])
+def test_only_members_claim(by: PersonCaller) -> None:
+    """Nothing is recorded of it."""
+    given(IN_INBOX).when(claim(by)).then_refused(NotAllowed, ONLY_MEMBERS_CLAIM)
+    given(IN_INBOX, claimed(CARL)).when(claim(by)).then_refused(NotAllowed, ONLY_MEMBERS_CLAIM)
+
+
+@pytest.mark.parametrize("by", [AGENT, OTHER_AGENT, FOR_ANNA, AUDITOR, LISTED_AUDITOR])
+def test_agents_and_auditors_never_claim(by: Caller) -> None:
+    """Whatever lists they stand in."""
+    given(IN_INBOX).when(claim(by)).then_refused(NotAllowed, "only a person who answers may claim a request")
+
+
+def test_an_administrator_takes_what_is_nobody_s_but_not_what_is_somebody_s() -> None:
+    """Claiming is for what nobody has; the rest is delegated or reassigned."""
+    outcome = given(requested(assignment=fall_back(None).as_fact())).when(claim(ADMIN))
+    outcome.then(claimed(ADMIN, of=None))
+    assert (outcome.request.assigned_to, outcome.request.claimed) == (ADMIN.id, True)
+    given(requested()).when(claim(ADMIN)).then_refused(
+        Conflict, "the request is in no shared inbox: it is assigned to somebody, who can delegate it"
+    )
+
+
+# -- releasing
+
+
+@pytest.mark.parametrize("by", [CARL, ADMIN])
+def test_the_claimant_releases(by: PersonCaller) -> None:
+    """It stands in the inbox again, for all members."""
+    outcome = given(IN_INBOX, claimed(CARL)).when(release(by, note="not today"))
+    outcome.then(released(by, CARL, note="not today"))
+    request = outcome.request
+    assert (request.assigned_to, request.assigned_list, request.claimed) == (None, ON_CALL, False)
+    assert request.past_assignees == {CARL.id}
+    assert (request.may_answer(CARL), request.may_answer(DORA)) == (True, True)
+
+
+def test_releasing_again_is_a_success_until_somebody_else_has_it() -> None:
+    """A repeat records nothing; it never takes it away from whoever claimed it next."""
+    events = (IN_INBOX, claimed(CARL), released(CARL, CARL))
+    given(*events).when(release(CARL, NOW + SECOND)).then()
+    given(*events, claimed(DORA)).when(release(CARL)).then_refused(NotAllowed, only_assignee("release"))
+    given(*events).when(release(DORA)).then_refused(NotAllowed, only_assignee("release"))
+
+
+def test_what_was_released_can_be_claimed_again() -> None:
+    """By the same person or another."""
+    for by in (CARL, DORA):
+        given(IN_INBOX, claimed(CARL), released(CARL, CARL)).when(claim(by)).then(claimed(by))
+
+
+def test_what_came_from_no_list_is_not_released() -> None:
+    """There is nowhere to go back to; nor from the inbox into the inbox."""
+    detail = "the request is in no shared inbox it could go back to: delegate it to somebody instead"
+    given(requested()).when(release(ANNA)).then_refused(Conflict, detail)
+    given(IN_INBOX, claimed(CARL), delegated(CARL, BERT, was=CARL, of=ON_CALL)).when(release(BERT)).then_refused(
+        Conflict, detail
+    )
+    given(IN_INBOX).when(release(ADMIN)).then_refused(Conflict, detail)
+
+
+@pytest.mark.parametrize("by", [DORA, BERT, OWNER, AUDITOR, replace(CARL, role=Role.AUDITOR), AGENT, OTHER_AGENT])
+def test_only_whoever_has_it_releases_or_delegates(by: Caller) -> None:
+    """Not other members, not auditors, not agents."""
+    events = (IN_INBOX, claimed(CARL))
+    given(*events).when(release(by)).then_refused(NotAllowed, only_assignee("release"))
+    given(*events).when(delegate(BERT, by)).then_refused(NotAllowed, only_assignee("delegate"))
+
+
+# -- delegating
+
+
+@pytest.mark.parametrize("by", [ANNA, ADMIN])
+def test_the_person_asked_delegates(by: PersonCaller) -> None:
+    """The new one may answer, the old one keeps reading."""
+    outcome = given(requested()).when(delegate(BERT, by, note="you know this"))
+    outcome.then(delegated(by, BERT, note="you know this"))
+    request = outcome.request
+    assert (request.assigned_to, request.assigned_list, request.past_assignees) == (BERT.id, None, {ANNA.id})
+    assert (request.may_answer(BERT), request.may_answer(ANNA), request.may_read(ANNA)) == (True, False, True)
+
+
+def test_delegating_clears_the_list() -> None:
+    """Its members have no part in it any more, but for those who had it; also where one delegates to oneself."""
+    for to in (BERT, CARL):
+        outcome = given(IN_INBOX, claimed(CARL)).when(delegate(to, CARL))
+        outcome.then(delegated(CARL, to, was=CARL, of=ON_CALL))
+        request = outcome.request
+        assert (request.assigned_to, request.assigned_list, request.claimed) == (to.id, None, False)
+        assert (request.may_read(CARL), request.may_read(DORA), request.may_answer(DORA)) == (True, False, False)
+
+
+def test_delegating_again_is_a_success() -> None:
+    """A repeat records nothing, though it is somebody else's now; delegating it on to another is not the same."""
+    events = (requested(), delegated(ANNA, BERT))
+    given(*events).when(delegate(BERT, ANNA, NOW + SECOND)).then()
+    given(*events).when(delegate(DORA, ANNA)).then_refused(NotAllowed, only_assignee("delegate"))
+    given(*events).when(delegate(DORA, BERT)).then(delegated(BERT, DORA, was=BERT))
+    given(*events, delegated(BERT, DORA, was=BERT)).when(delegate(BERT, ANNA)).then_refused(
+        NotAllowed, only_assignee("delegate")
+    )
+
+
+def test_delegating_to_whoever_has_it_is_refused() -> None:
+    """The field is named."""
+    given(requested()).when(delegate(ANNA, ANNA)).then_refused(Invalid, "to: has it already")
+    given(requested(), delegated(ANNA, BERT)).when(delegate(BERT, BERT)).then_refused(Invalid, "to: has it already")
+
+
+# -- reassigning to a list, and routing again
+
+
+def test_an_administrator_puts_it_into_a_shared_inbox() -> None:
+    """The members may answer then; whoever had it keeps reading."""
+    outcome = given(requested()).when(reassign_to_list(ON_CALL, ADMIN, note="for all of you"))
+    outcome.then(put_into_list(ON_CALL, was=ANNA, note="for all of you"))
+    request = outcome.request
+    assert (request.assigned_to, request.assigned_list, request.past_assignees) == (None, ON_CALL, {ANNA.id})
+    assert (request.may_answer(CARL), request.may_answer(ANNA), request.may_read(ANNA)) == (True, False, True)
+
+
+def test_reassigning_to_a_list_ends_a_claim_and_leaves_another_list() -> None:
+    """Also into the very list that it was claimed from."""
+    events = (IN_INBOX, claimed(CARL))
+    given(*events).when(reassign_to_list(ON_CALL, ADMIN)).then(put_into_list(ON_CALL, was=CARL, of=ON_CALL))
+    outcome = given(*events).when(reassign_to_list(NIGHTS, ADMIN))
+    outcome.then(put_into_list(NIGHTS, was=CARL, of=ON_CALL))
+    request = outcome.request
+    assert (request.claimed, request.assigned_list) == (False, NIGHTS)
+    assert (request.may_answer(OUTSIDER), request.may_answer(DORA), request.may_read(DORA)) == (True, False, False)
+
+
+def test_reassigning_to_where_it_is_does_nothing() -> None:
+    """A list or a person; a claimant who is to have it for good gets it."""
+    given(IN_INBOX).when(reassign_to_list(ON_CALL, ADMIN)).then()
+    given(requested(), reassigned(BERT)).when(reassign(BERT, ADMIN)).then()
+    given(IN_INBOX, claimed(CARL)).when(reassign(CARL, ADMIN)).then(reassigned(CARL, was=CARL, of=ON_CALL))
+
+
+def test_an_administrator_has_it_routed_again() -> None:
+    """To a person or a list, with the decision; where it stands already, nothing happens."""
+    to_bert = Decision("category", "The category says so.", chosen=BERT.id, candidates=(BERT.id,))
+    to_list = Decision("category", "The category says so.", list=ON_CALL, candidates=(CARL.id, DORA.id))
+    to_nobody = Decision("fallback", "Nobody.")
+    for decision in (to_bert, to_list, to_nobody):
+        outcome = given(requested()).when(route_again(decision, ADMIN, note="again"))
+        outcome.then(moved("reassigned", ADMIN, decision, was=ANNA, note="again"))
+        assert (outcome.request.assigned_to, outcome.request.assigned_list) == (decision.chosen, decision.list)
+        assert outcome.request.assignment == decision.as_fact()
+    given(requested(), reassigned(BERT)).when(route_again(to_bert, ADMIN)).then()
+    given(IN_INBOX).when(route_again(to_list, ADMIN)).then()
+    given(IN_INBOX, claimed(CARL)).when(route_again(to_list, ADMIN)).then(
+        moved("reassigned", ADMIN, to_list, was=CARL, of=ON_CALL)
+    )
+
+
+@pytest.mark.parametrize("by", [ANNA, BERT, OWNER, AUDITOR, AGENT, OTHER_AGENT])
+def test_only_administrators_reassign_to_lists_and_route_again(by: Caller) -> None:
+    """Not even the person asked."""
+    detail = "only an administrator may reassign a request"
+    given(requested()).when(reassign_to_list(ON_CALL, by)).then_refused(NotAllowed, detail)
+    given(requested()).when(route_again(fall_back(BERT.id), by)).then_refused(NotAllowed, detail)
+
+
+# -- moving on
+
+
+def test_what_a_departed_person_had_moves_on() -> None:
+    """By the system, with the decision; they keep reading should they ever be back."""
+    to_list = Decision("command", "back", list=ON_CALL, candidates=(DORA.id,))
+    for decision in (fall_back(BERT.id), fall_back(None), to_list):
+        outcome = given(requested()).when(move_on(decision))
+        outcome.then(moved("departed", "system", decision, was=ANNA))
+        request = outcome.request
+        assert (request.assigned_to, request.assigned_list) == (decision.chosen, decision.list)
+        assert (request.may_answer(ANNA), request.may_read(ANNA)) == (False, True)
+    outcome = given(IN_INBOX, claimed(CARL)).when(move_on(to_list))
+    outcome.then(moved("departed", "system", to_list, was=CARL, of=ON_CALL))
+    assert (outcome.request.claimed, outcome.request.may_answer(DORA)) == (False, True)
+
+
+def test_a_closed_request_does_not_move_on() -> None:
+    """Nothing happens; a lapse found out on the way is recorded."""
+    given(requested(), responded(ANNA)).when(move_on(fall_back(BERT.id))).then()
+    given(requested(), cancelled(ANNA)).when(move_on(fall_back(BERT.id))).then()
+    given(requested_until_deadline()).when(move_on(fall_back(BERT.id), DEADLINE)).then(expired())
+
+
+# -- any move
+
+
+MOVES: dict[str, tuple[Callable[[datetime], Callable[[Request], Any]], str]] = {
+    "claim by the claimant": (lambda at: claim(CARL, at), "claim"),
+    "claim by another": (lambda at: claim(DORA, at), "claim"),
+    "release": (lambda at: release(CARL, at), "release"),
+    "delegate": (lambda at: delegate(BERT, CARL, at), "delegate"),
+    "delegate to a member": (lambda at: delegate(DORA, ADMIN, at), "delegate"),
+    "reassign to a person": (lambda at: reassign(BERT, ADMIN, at), "reassign"),
+    "reassign to a list": (lambda at: reassign_to_list(NIGHTS, ADMIN, at), "reassign"),
+    "route again": (lambda at: route_again(fall_back(BERT.id), ADMIN, at), "reassign"),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_closed_is_closed_to_every_move(move: str) -> None:
+    """Answered, cancelled, or lapsed already: nothing moves, and the refusal says what became of it."""
+    command, wanted = MOVES[move]
+    events = (IN_INBOX_UNTIL_DEADLINE, claimed(CARL))
+    for closing, ended in (
+        (responded(CARL), CLOSED_BY_ANNA),
+        (cancelled(CARL), "the request was cancelled at 2026-03-01T12:00:10.000Z"),
+        (expired(), LAPSED),
+    ):
+        given(*events, closing).when(command(NOW)).then_refused(AlreadyClosed, f"cannot {wanted}: {ended}")
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_lapsed_request_is_closed_by_the_move_that_comes_too_late(move: str) -> None:
+    """The deadline was first, whoever may have noticed it."""
+    command, wanted = MOVES[move]
+    given(IN_INBOX_UNTIL_DEADLINE, claimed(CARL)).when(command(DEADLINE)).then_refused(
+        AlreadyClosed, f"cannot {wanted}: {LAPSED}", expired()
+    )
+
+
+def test_a_repeat_after_the_end_is_too_late() -> None:
+    """What was released or delegated and then closed is not moved any more, whoever asks."""
+    given(IN_INBOX, claimed(CARL), released(CARL, CARL), responded(DORA)).when(release(CARL)).then_refused(
+        NotAllowed, only_assignee("release")
+    )
+    given(requested(), delegated(ANNA, BERT), responded(BERT)).when(delegate(BERT, ANNA)).then_refused(
+        NotAllowed, only_assignee("delegate")
+    )
+
+
+# -- nobody answers their own question
+
+
+def test_the_run_user_may_not_answer_where_the_type_forbids_it() -> None:
+    """Not as a member, not as an administrator, not by claiming it; reading is another matter."""
+    for role in (Role.MEMBER, Role.ADMINISTRATOR):
+        run_user = PersonCaller(ANNA.id, role, lists=frozenset({ON_CALL}))
+        events = given(OWN_QUESTION)
+        events.when(respond(run_user)).then_refused(NotEligible, OWN, refused(run_user, "not eligible"))
+        events.when(claim(run_user)).then_refused(NotAllowed, OWN)
+        assert (events.request().may_answer(run_user), events.request().may_read(run_user)) == (False, True)
+        given(OWN_QUESTION, claimed(CARL)).when(respond(run_user)).then_refused(
+            NotEligible, OWN, refused(run_user, "not eligible")
+        )
+    given(OWN_QUESTION).when(respond(CARL)).then_returns(YES, responded(CARL))
+
+
+def test_it_cannot_be_given_to_whoever_may_not_answer_it() -> None:
+    """Neither by whoever has it nor by an administrator; the field is named."""
+    detail = "to: is the run user, who may not answer a request of this type"
+    events = given(OWN_QUESTION, claimed(CARL))
+    events.when(delegate(ANNA, CARL)).then_refused(Invalid, detail)
+    events.when(delegate(ANNA, ADMIN)).then_refused(Invalid, detail)
+    events.when(reassign(ANNA, ADMIN)).then_refused(Invalid, detail)
+
+
+def test_who_may_not_answer_is_the_same_after_every_move() -> None:
+    """A later decision, which says nothing of it, does not let the run user in; routing again keeps to it."""
+    for more in (claimed(CARL), put_into_list(NIGHTS, of=ON_CALL), moved("departed", "system", fall_back(None))):
+        request = given(OWN_QUESTION, more).request()
+        assert request.excluded == request.subject.excluded == {ANNA.id}
+        assert not request.may_answer(replace(ANNA, role=Role.ADMINISTRATOR))
+    assert given(requested()).request().subject.excluded == frozenset()
+
+
+def test_routing_again_starts_from_what_was_asked() -> None:
+    """The agent, the type, the run user, and the strategy that came with it; not from what was decided since."""
+    strategy = {"type": "SpecificUser", "userID": "zoe", "colour": "red"}
+    trace = ({"level": "invocation", "strategy": strategy, "said": "there is no user 'zoe'"},)
+    asked = requested(assignment=Decision("fallback", "so", chosen=ANNA.id, trace=trace).as_fact())
+    for events in ((asked,), (asked, reassigned(BERT))):
+        subject = given(*events).request().subject
+        assert subject == Subject(AGENT.id, "clarification", ANNA.id, Parsed(strategy), frozenset())
+
+
+# -- who knows of it
+
+
+def test_members_know_of_what_stands_in_their_inbox() -> None:
+    """As long as it does, claimed or not; then whoever had it keeps reading, the others do not."""
+    unclaimed, by_carl = given(IN_INBOX).request(), given(IN_INBOX, claimed(CARL)).request()
+    gone = given(IN_INBOX, claimed(CARL), reassigned(BERT, was=CARL, of=ON_CALL)).request()
+    for reader, reads in (
+        (CARL, (True, True, True)),
+        (DORA, (True, True, False)),
+        (OUTSIDER, (False, False, False)),
+        (LISTED_AUDITOR, (True, True, True)),
+        (ANNA, (True, True, True)),
+        (BERT, (False, False, True)),
+        (OWNER, (True, True, True)),
+        (ADMIN, (True, True, True)),
+        (AGENT, (True, True, True)),
+        (OTHER_AGENT, (False, False, False)),
+    ):
+        assert tuple(request.may_read(reader) for request in (unclaimed, by_carl, gone)) == reads
+
+
+def test_everybody_who_ever_had_it_keeps_reading() -> None:
+    """However often it moved, and after it is closed."""
+    events = (
+        IN_INBOX,
+        claimed(CARL),
+        released(CARL, CARL),
+        claimed(DORA),
+        delegated(DORA, BERT, was=DORA, of=ON_CALL),
+        put_into_list(NIGHTS, was=BERT),
+        responded(OUTSIDER),
+    )
+    request = given(*events).request()
+    assert request.past_assignees == {CARL.id, DORA.id, BERT.id}
+    assert request.audience.people == {ANNA.id, BERT.id, CARL.id, DORA.id}
+    for reader in (CARL, DORA, BERT):
+        request.check_may_read(reader)
+        assert not request.may_answer(replace(reader, lists=frozenset()))
+    request.check_may_read(OUTSIDER)
+    with pytest.raises(NotAllowed, match="you have no part in request"):
+        request.check_may_read(replace(OUTSIDER, lists=frozenset()))
+
+
+@pytest.mark.parametrize("by", [CARL, DORA, ADMIN, AGENT])
+def test_what_stands_in_an_inbox_is_cancelled_by_whoever_has_it(by: Caller) -> None:
+    """By the agent and administrators always, by a member only after claiming it."""
+    outcome = given(IN_INBOX, claimed(CARL)).when(cancel(by))
+    if by is DORA:
+        outcome.then_refused(NotAllowed, "only the agent that asked, the person asked, or an administrator may cancel")
+    else:
+        outcome.then(cancelled(by))
+    given(IN_INBOX).when(cancel(CARL)).then_refused(
+        NotAllowed, "only the agent that asked, the person asked, or an administrator may cancel"
     )
 
 
@@ -810,6 +1303,7 @@ def test_replaying_never_refuses() -> None:
             attempt=1,
             delivered=True,
             error=None,
+            retry_at=None,
         ),
     ).request()
     assert (request.version, request.status) == (6, Status.EXPIRED)

@@ -14,8 +14,10 @@ import psycopg
 import pytest
 from eventsourcing.persistence import MapperDeserialisationError
 
+from application.bulk import all_of
 from application.deadlines import Deadlines
 from application.departures import Departures
+from application.notices import Notices
 from application.ports import Directory, DueStep, EventStore, Schemas, VersionConflict
 from application.requests import Ask, Limits, Requests
 from domain.callers import AgentCaller
@@ -26,6 +28,7 @@ from interfaces.open_requests import OpenRequestsOf
 from interfaces.postgres.clock import DATABASE_TIME, DatabaseClock
 from interfaces.postgres.writer import Recorded
 from interfaces.scheduler import Scheduler
+from tests.support.read_models import silent
 from tests.support.service import Service, service
 
 PATIENCE = 30.0
@@ -245,6 +248,7 @@ def requests_on(store: Meddling | Slow, handraise: Service) -> Requests:
         DatabaseClock(),
         limits=Limits(),
         keep_sealed_for=timedelta(hours=1),
+        channels=dict,
     )
 
 
@@ -253,7 +257,7 @@ async def test_losing_a_race_to_something_that_closes_nothing_is_no_reprieve(han
     asked = await handraise.ask(expires_in_seconds=3600)
     store = Meddling(handraise.app.store)
     due = datetime.now(UTC) + timedelta(hours=2)
-    await requests_on(store, handraise).expire_all([UUID(asked["id"])], due)
+    await requests_on(store, handraise).expire(UUID(asked["id"]), due)
     history = await handraise.app.store.history(UUID(asked["id"]))
     assert [type(event).__name__ for _, event in history] == ["Requested", "AnswerRefused", "Expired"]
     assert store.refusals == 1
@@ -265,7 +269,7 @@ async def test_expiring_many_is_over_when_all_are_done(handraise: Service) -> No
     store = Slow(handraise.app.store, damaged)
     due = datetime.now(UTC) + timedelta(hours=2)
     with pytest.raises(MapperDeserialisationError):
-        await requests_on(store, handraise).expire_all([damaged, *others], due)
+        await all_of(requests_on(store, handraise).expire(id, due) for id in [damaged, *others])
     assert sorted(store.saved) == sorted(others)
 
 
@@ -296,6 +300,9 @@ class Steps:
     async def done(self, id: UUID, step: str) -> None:
         raise AssertionError("nothing is due")
 
+    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
+        raise AssertionError("nothing is due")
+
     async def looked(self, times: int) -> None:
         """Returns once it was asked so many times."""
 
@@ -307,7 +314,9 @@ class Steps:
 
 def deadlines(steps: Steps, handraise: Service) -> Deadlines:
     departures = Departures(handraise.app.store, handraise.app.requests, OpenRequestsOf(handraise.app.reads))
-    return Deadlines(steps, handraise.app.requests, departures)
+    store, clock = handraise.app.store, DatabaseClock()
+    notices = Notices(store, cast(Directory, None), steps, clock, (), silent)
+    return Deadlines(steps, handraise.app.requests, departures, notices, silent)
 
 
 @asynccontextmanager

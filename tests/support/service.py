@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from domain.callers import Role
+from domain.routing import Chance
 from interfaces.app import App, running
 from interfaces.bootstrap import ensure_credentials
 from interfaces.credentials import read_credentials
@@ -66,12 +67,17 @@ class Service:
 
 @asynccontextmanager
 async def service(
-    conninfo: str, data_dir: Path, *, clock: DatabaseClock | None = None, **settings: Any
+    conninfo: str,
+    data_dir: Path,
+    *,
+    clock: DatabaseClock | None = None,
+    chance: Chance | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Service]:
-    """A running service on this database. Two of them on one database are two replicas."""
+    """A running service on this database. Two of them on one database are two replicas. `chance` picks from lists."""
     configured = Settings(data_dir=data_dir, database_url=conninfo, **settings)
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(running(configured, clock))
+        app = await stack.enter_async_context(running(configured, clock, chance))
         await ensure_credentials(app.directory, app.keys, configured, admin_key=True)
         credentials = read_credentials(data_dir)
         assert credentials is not None

@@ -1,0 +1,192 @@
+"""Notices: word of a request through a channel, given once, after its delay, to whoever is responsible then.
+
+The outside call is made without holding a transaction; the request itself is asked just before whether it is still
+open and the notice still wanted. A crash between the call and its record repeats the call, with the same key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Protocol
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from application.ports import Clock, Directory, DueSteps, EventStore, UserEntry, VersionConflict
+from domain.callers import person_actor
+from domain.request import Request
+from domain.timetable import NOTIFY, Notice, retry_after
+
+URGENT = 20
+"""Notices of requests up to this priority do not wait for quiet hours to end."""
+
+DELIVERY_SECONDS = 20.0
+"""After which a call counts as failed; shorter than the lease of its step."""
+
+_ATTEMPTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a channel is to deliver: of which request, to whom, and under which key a repeat is known.
+
+    `person` is the user told, None for a shared inbox's notice, which is for all of `list`.
+    """
+
+    request: Request
+    step: str
+    attempt: int
+    person: UserEntry | None
+    list: UUID | None
+    key: str
+
+
+class TemporaryFailure(Exception):
+    """It could not be delivered now, but may be later; `after` is what the channel asks to be left alone for."""
+
+    def __init__(self, error: str, after: timedelta | None = None) -> None:
+        super().__init__(error)
+        self.after = after
+
+
+class PermanentFailure(Exception):
+    """It cannot be delivered, however often it is tried."""
+
+
+class Channel(Protocol):
+    """A way to tell people. `deliver` is called at least once for each notice, always with the same key."""
+
+    @property
+    def name(self) -> str:
+        """What the channel is called in plans and histories."""
+        ...
+
+    @property
+    def delay(self) -> timedelta | None:
+        """How long notices wait where nothing else says; None while the channel is not set up."""
+        ...
+
+    async def deliver(self, message: Message) -> dict[str, str] | None:
+        """Tell them; returns the channel's own reference. Raises `TemporaryFailure` or `PermanentFailure`."""
+        ...
+
+
+class Notices:
+    """Gives the notices that are due."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        directory: Directory,
+        due: DueSteps,
+        clock: Clock,
+        channels: Iterable[Channel],
+        report: Callable[[str, Mapping[str, object]], None],
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._due = due
+        self._clock = clock
+        self._channels = {channel.name: channel for channel in channels}
+        self._report = report
+
+    def delays(self) -> dict[str, timedelta]:
+        """The channels that are set up now, each with its delay."""
+        return {name: delay for name, channel in self._channels.items() if (delay := channel.delay) is not None}
+
+    async def give(self, request_id: UUID, kind: str, now: datetime) -> None:
+        """Give the notice of this channel (`notify:<channel>`) that is due, if it still is, and record it."""
+        name = kind.removeprefix(f"{NOTIFY}:")
+        request = await self._store.request(request_id)
+        notice = None if request is None or not request.is_open else request.timetable.notice_due(name, now)
+        if request is None or notice is None:
+            await self._due.done(request_id, kind)
+            return
+        person, list_id = await self._recipient(request, notice)
+        if person is not None and request.asked.priority > URGENT and (end := quiet_until(person, now)) is not None:
+            await self._due.postpone(request_id, kind, end)
+            return
+        to = person_actor(person.id) if person is not None else None if list_id is None else f"list:{list_id}"
+        message = Message(request, notice.step, notice.attempt, person, list_id, _key(request, name, notice, to))
+        await self._record(request_id, name, notice, to, await self._deliver(name, message))
+
+    async def _recipient(self, request: Request, notice: Notice) -> tuple[UserEntry | None, UUID | None]:
+        """Who is told: a person, a list, or neither, for administrators to see."""
+        if notice.to is not None:
+            kind, _, id = notice.to.partition(":")
+            return (await self._directory.user(UUID(id)), None) if kind == "user" else (None, UUID(id))
+        if request.assigned_to is not None:
+            return await self._directory.user(request.assigned_to), None
+        return None, request.assigned_list
+
+    async def _deliver(self, name: str, message: Message) -> _Outcome:
+        channel = self._channels.get(name)
+        if channel is None or channel.delay is None:
+            return _Outcome(error=f"the channel {name} is not set up any more")
+        try:
+            async with asyncio.timeout(DELIVERY_SECONDS):
+                return _Outcome(reference=await channel.deliver(message))
+        except TemporaryFailure as failure:
+            return _Outcome(error=str(failure), again=retry_after(message.attempt, failure.after))
+        except PermanentFailure as failure:
+            return _Outcome(error=str(failure))
+        except TimeoutError:
+            said = f"no answer within {DELIVERY_SECONDS:g} s"
+            return _Outcome(error=said, again=retry_after(message.attempt))
+        except Exception as failure:  # a fault of the channel's own must not stop the others, nor be tried for ever
+            self._report("notice failed", {"channel": name, "error": type(failure).__name__})
+            return _Outcome(error=type(failure).__name__, again=retry_after(message.attempt))
+
+    async def _record(self, id: UUID, channel: str, notice: Notice, to: str | None, outcome: _Outcome) -> None:
+        for _ in range(_ATTEMPTS):
+            request = await self._store.request(id)
+            if request is None:
+                return
+            now = self._clock.now()
+            request.notified(
+                channel=channel,
+                step=notice.step,
+                planned_for=notice.to,
+                recipient=to,
+                attempt=notice.attempt,
+                now=now,
+                reference=outcome.reference,
+                error=outcome.error,
+                retry_at=None if outcome.again is None else now + outcome.again,
+            )
+            try:
+                await self._store.save(request)
+            except VersionConflict:
+                continue
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    reference: dict[str, str] | None = None
+    error: str | None = None
+    again: timedelta | None = None
+
+
+def quiet_until(person: UserEntry, now: datetime) -> datetime | None:
+    """When the quiet hours that this person is in now end; None outside of them."""
+    hours = person.quiet_hours
+    if hours is None:
+        return None
+    zone = ZoneInfo(person.time_zone) if person.time_zone else UTC
+    begin, end = (time.fromisoformat(hours[name]) for name in ("from", "to"))
+    today = now.astimezone(zone).date()
+    for day in (today - timedelta(days=1), today):
+        begins = datetime.combine(day, begin, zone)
+        ends = datetime.combine(day if begin < end else day + timedelta(days=1), end, zone)
+        # Compared as instants: on the days when clocks change, wall clock times of one zone mislead.
+        if begins.astimezone(UTC) <= now < ends.astimezone(UTC):
+            return ends.astimezone(UTC)
+    return None
+
+
+def _key(request: Request, channel: str, notice: Notice, to: str | None) -> str:
+    """The same for every attempt to give the same notice to the same people."""
+    return f"{request.id}/{channel}/{notice.step}/{notice.to or to or ''}"
