@@ -655,16 +655,20 @@ class Requests:
     ) -> tuple[Request, T]:
         """Load, decide, save; again from the start when somebody else was first.
 
-        What a refusal found out on its way (a lapse, a refused attempt) is saved before it is passed on.
+        What a refusal found out on its way (a lapse, a refused attempt) is saved before it is passed on, unless very
+        many are refused at once.
         """
         latest: datetime | None = None
+        refused: Refusal | None = None
         for _ in range(_ATTEMPTS):
             request = await self._load(id, by)
+            refused = None
             now = self._clock.now() if latest is None else max(latest, self._clock.now())
             try:
                 try:
                     result = await decide(request, now)
-                except Refusal:
+                except Refusal as refusal:
+                    refused = refusal
                     await self._store.save(request)
                     raise
                 await self._store.save(
@@ -679,6 +683,8 @@ class Requests:
                 latest = passed.now
                 continue
             return request, result
+        if refused is not None:
+            raise refused
         raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
 
 

@@ -37,7 +37,7 @@ class Scheduler:
     """One task that carries out what is due. Every replica runs one; leases keep them apart."""
 
     def __init__(self, deadlines: Deadlines) -> None:
-        self._deadlines = deadlines
+        self.deadlines = deadlines
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -53,7 +53,7 @@ class Scheduler:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._deadlines.stop()
+        await self.deadlines.stop()
 
     def wake(self) -> None:
         """Look at the times now."""
@@ -63,7 +63,7 @@ class Scheduler:
         while True:
             self._woken.clear()
             try:
-                delay = await self._deadlines.carry_out()
+                delay = await self.deadlines.carry_out()
                 seconds = _LONGEST_SLEEP if delay is None else min(delay.total_seconds(), _LONGEST_SLEEP)
             except Unavailable:
                 seconds = 1.0

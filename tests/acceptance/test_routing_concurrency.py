@@ -473,7 +473,7 @@ async def test_whoever_left_is_chosen_by_no_server_any_more(replicas: Replicas, 
 
 
 async def test_nothing_comes_to_whoever_left(replicas: Replicas, clients: Clients) -> None:
-    """While they claim, and others hand them things, through both servers: all of it is before they left, or refused."""
+    """While they claim, and others hand them things, through both servers: all of it before they left, or refused."""
     members = await clients.crew("handing", 2)
     shared = {"type": "SharedInbox", "listID": "handing"}
     key = (await clients.add("keys", name="k", user=members[0]))["key"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from application.notices import Channel
 from domain.callers import Role
 from domain.routing import Chance
 from interfaces.app import App, running
@@ -72,12 +73,13 @@ async def service(
     *,
     clock: DatabaseClock | None = None,
     chance: Chance | None = None,
+    channels: Sequence[Channel] = (),
     **settings: Any,
 ) -> AsyncIterator[Service]:
     """A running service on this database. Two of them on one database are two replicas. `chance` picks from lists."""
     configured = Settings(data_dir=data_dir, database_url=conninfo, **settings)
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(running(configured, clock, chance))
+        app = await stack.enter_async_context(running(configured, clock, chance, channels))
         await ensure_credentials(app.directory, app.keys, configured, admin_key=True)
         credentials = read_credentials(data_dir)
         assert credentials is not None
