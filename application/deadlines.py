@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from application.bulk import all_of
@@ -19,6 +20,8 @@ DEPART = "depart"
 
 _BATCH = 500
 _SENT_AT_ONCE = 32
+_BEGUN_WITHIN_SECONDS = 8.0
+"""A notice that has waited longer for its turn is left to its next lease: a call must end within this one."""
 
 Report = Callable[[str, Exception], None]
 
@@ -40,25 +43,33 @@ class Deadlines:
     async def carry_out(self) -> timedelta | None:
         """Do all that is due; returns how long until the next step is, None when none is planned.
 
-        Calls to the outside go on by themselves: a slow channel holds up no deadline.
+        Calls to the outside go on by themselves: a slow channel holds up no deadline. What fails keeps nothing else
+        from its time; the first failure is raised at the end.
         """
+        failures: list[Exception] = []
         while True:
             now, steps = await self._due.lease(_BATCH)
             if not steps:
                 break
-            if shred := [step.request_id for step in steps if step.step == SHRED]:
-                await self._due.shred(shred)
             # What expires first: of a request that is overdue for more, nothing else happens.
-            await all_of(self._requests.expire(id, now) for id in _of(steps, EXPIRE))
-            await all_of(self._escalate(id) for id in _of(steps, ESCALATE))
-            for id in _of(steps, DEPART):
-                if await self._departures.move_on(id):
-                    await self._due.done(id, DEPART)
+            for kind, carry_out in (
+                (SHRED, self._due.shred),
+                (EXPIRE, partial(self._expire, now=now)),
+                (ESCALATE, self._escalate),
+                (DEPART, self._depart),
+            ):
+                try:
+                    if ids := [step.request_id for step in steps if step.step == kind]:
+                        await carry_out(ids)
+                except Exception as failure:  # such a step is tried again, once its lease is over
+                    failures.append(failure)
             for step in steps:
                 if step.step.startswith(f"{NOTIFY}:"):
                     task = asyncio.create_task(self._send(step, now), name="notice")
                     self._sending.add(task)
                     task.add_done_callback(self._sending.discard)
+        if failures:
+            raise failures[0]
         now, next_due = await self._due.next_due()
         return None if next_due is None else max(next_due - now, timedelta(0))
 
@@ -73,17 +84,30 @@ class Deadlines:
             task.cancel()
         await asyncio.gather(*self._sending, return_exceptions=True)
 
-    async def _escalate(self, id: UUID) -> None:
-        if not await self._requests.escalate(id):
-            await self._due.done(id, ESCALATE)
+    async def _expire(self, ids: Sequence[UUID], now: datetime) -> None:
+        await all_of(self._requests.expire(id, now) for id in ids)
+
+    async def _escalate(self, ids: Sequence[UUID]) -> None:
+        async def escalate(id: UUID) -> None:
+            if not await self._requests.escalate(id):
+                await self._due.done(id, ESCALATE)
+
+        await all_of(escalate(id) for id in ids)
+
+    async def _depart(self, ids: Sequence[UUID]) -> None:
+        for id in ids:
+            if await self._departures.move_on(id):
+                await self._due.done(id, DEPART)
 
     async def _send(self, step: DueStep, now: datetime) -> None:
-        async with self._places:
-            try:
-                await self._notices.give(step.request_id, step.step, now)
-            except Exception as error:  # the lease ends, and it is tried again
-                self._report("notice not given", error)
-
-
-def _of(steps: Sequence[DueStep], kind: str) -> list[UUID]:
-    return [step.request_id for step in steps if step.step == kind]
+        try:
+            async with asyncio.timeout(_BEGUN_WITHIN_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            return
+        try:
+            await self._notices.give(step.request_id, step.step, now)
+        except Exception as error:  # the lease ends, and it is tried again
+            self._report("notice not given", error)
+        finally:
+            self._places.release()

@@ -82,6 +82,14 @@ class Keys:
         readable_id, position = await self._service.add_named("key", id, name, save)
         return NewKey(readable_id, key, position)
 
+    async def may_be_made_for(self, *, user: str | None = None, agent: str | None = None) -> bool:
+        """Whether this person or agent is there, and active."""
+        try:
+            await self._ids({"user": user, "agent": agent})
+        except Invalid:
+            return False
+        return True
+
     async def change(self, readable_id: str, fields: Mapping[str, Any], *, by: Caller) -> int:
         """Change `name` or `expires_at`; returns the position. Raises `NotAllowed`, `NotFound` or `Invalid`."""
         actor = check_administrator(by)
@@ -93,6 +101,19 @@ class Keys:
             key.change(name=name, expires_at=expires_at, actor=actor, now=self._clock.now())
             try:
                 return await self._store.save(key) or await self._store.head()
+            except VersionConflict:
+                continue
+        raise Unavailable(f"key {readable_id!r} is being changed by many at once; nothing was changed, try again")
+
+    async def rotate(self, readable_id: str, *, by: Caller) -> NewKey:
+        """Replace the key itself; the old one stops at once. Raises `NotAllowed`, `NotFound` or `Conflict`."""
+        actor = check_administrator(by)
+        for _ in range(_ATTEMPTS):
+            key = await self._key(readable_id)
+            fresh = KEY_PREFIX + secrets.token_urlsafe(32)
+            key.rotate(hashlib.sha256(fresh.encode()).hexdigest(), actor=actor, now=self._clock.now())
+            try:
+                return NewKey(readable_id, fresh, await self._store.save(key))
             except VersionConflict:
                 continue
         raise Unavailable(f"key {readable_id!r} is being changed by many at once; nothing was changed, try again")

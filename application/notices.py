@@ -15,7 +15,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from application.ports import Clock, Directory, DueSteps, EventStore, UserEntry, VersionConflict
-from domain.callers import person_actor
+from domain.callers import actor_id, person_actor
 from domain.request import Request
 from domain.timetable import NOTIFY, Notice, retry_after
 
@@ -91,6 +91,8 @@ class Notices:
         self._clock = clock
         self._channels = {channel.name: channel for channel in channels}
         self._report = report
+        self._giving: set[tuple[str, int]] = set()
+        """What is being given just now: key and attempt. Its step may be leased again when other times change."""
 
     def delays(self) -> dict[str, timedelta]:
         """The channels that are set up now, each with its delay."""
@@ -100,26 +102,41 @@ class Notices:
         """Give the notice of this channel (`notify:<channel>`) that is due, if it still is, and record it."""
         name = kind.removeprefix(f"{NOTIFY}:")
         request = await self._store.request(request_id)
-        notice = None if request is None or not request.is_open else request.timetable.notice_due(name, now)
-        if request is None or notice is None:
+        notices = [] if request is None or _is_over(request, now) else request.timetable.notices(name)
+        later = [at for at, _ in notices if at > now]
+        for at, notice in notices:
+            if request is None or at > now:
+                break
+            to = notice.to or _responsible(request)
+            person = await self._person(to)
+            end = None if person is None or request.asked.priority <= URGENT else quiet_until(person, now)
+            if end is not None:  # others who are due do not wait for this one
+                later.append(end)
+                continue
+            if to is not None and to.startswith("user:") and (person is None or not person.active):
+                outcome = _Outcome(error="the person is not there any more")
+            else:
+                list_id = actor_id(to) if to is not None and person is None else None
+                key = f"{request.id}/{name}/{notice.step}/{to or ''}"
+                if (giving := (key, notice.attempt)) in self._giving:
+                    return
+                self._giving.add(giving)
+                try:
+                    message = Message(request, notice.step, notice.attempt, person, list_id, key)
+                    await self._record(request_id, name, notice, to, await self._deliver(name, message))
+                finally:
+                    self._giving.discard(giving)
+                return
+            await self._record(request_id, name, notice, to, outcome)
+            return
+        if later:
+            await self._due.postpone(request_id, kind, min(later))
+        else:
             await self._due.done(request_id, kind)
-            return
-        person, list_id = await self._recipient(request, notice)
-        if person is not None and request.asked.priority > URGENT and (end := quiet_until(person, now)) is not None:
-            await self._due.postpone(request_id, kind, end)
-            return
-        to = person_actor(person.id) if person is not None else None if list_id is None else f"list:{list_id}"
-        message = Message(request, notice.step, notice.attempt, person, list_id, _key(request, name, notice, to))
-        await self._record(request_id, name, notice, to, await self._deliver(name, message))
 
-    async def _recipient(self, request: Request, notice: Notice) -> tuple[UserEntry | None, UUID | None]:
-        """Who is told: a person, a list, or neither, for administrators to see."""
-        if notice.to is not None:
-            kind, _, id = notice.to.partition(":")
-            return (await self._directory.user(UUID(id)), None) if kind == "user" else (None, UUID(id))
-        if request.assigned_to is not None:
-            return await self._directory.user(request.assigned_to), None
-        return None, request.assigned_list
+    async def _person(self, to: str | None) -> UserEntry | None:
+        id = actor_id(to) if to is not None and to.startswith("user:") else None
+        return None if id is None else await self._directory.user(id)
 
     async def _deliver(self, name: str, message: Message) -> _Outcome:
         channel = self._channels.get(name)
@@ -187,6 +204,14 @@ def quiet_until(person: UserEntry, now: datetime) -> datetime | None:
     return None
 
 
-def _key(request: Request, channel: str, notice: Notice, to: str | None) -> str:
-    """The same for every attempt to give the same notice to the same people."""
-    return f"{request.id}/{channel}/{notice.step}/{notice.to or to or ''}"
+def _is_over(request: Request, now: datetime) -> bool:
+    """Whether it is closed, or would be had its deadline been carried out already."""
+    deadline = request.asked.expires_at
+    return not request.is_open or (deadline is not None and deadline <= now)
+
+
+def _responsible(request: Request) -> str | None:
+    """Who is told: a person, else a list, or neither, for administrators to see."""
+    if request.assigned_to is not None:
+        return person_actor(request.assigned_to)
+    return None if request.assigned_list is None else f"list:{request.assigned_list}"

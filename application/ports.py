@@ -17,6 +17,7 @@ from domain.errors import FieldError
 from domain.recorded import RecordedEvent
 from domain.request import Request
 from domain.routing import Facts, Subject
+from domain.sessions import Session, SignInLink
 
 
 class VersionConflict(Exception):
@@ -39,7 +40,7 @@ class Clock(Protocol):
         ...
 
 
-Aggregate = Request | DirectoryEntry | AccessKey
+Aggregate = Request | DirectoryEntry | AccessKey | Session | SignInLink
 
 E = TypeVar("E", bound=DirectoryEntry)
 
@@ -65,6 +66,14 @@ class EventStore(Protocol):
         """The key aggregate; None where there is none."""
         ...
 
+    async def session(self, id: UUID) -> Session | None:
+        """The session; None where there is none."""
+        ...
+
+    async def sign_in_link(self, id: UUID) -> SignInLink | None:
+        """The link; None where there is none."""
+        ...
+
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         """An entry of the directory, removed ones too; None where there never was one."""
         ...
@@ -76,14 +85,15 @@ class EventStore(Protocol):
         sealed_answer: Answer | None = None,
         committed: Callable[[], None] | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
+        password_hash: str | None = None,
     ) -> int:
         """Append the pending events of all aggregates, or of none; returns the position of the last.
 
         `before` is a deadline that the database's clock checks at the moment of writing. `sealed_answer` goes into
         the vault in the same transaction. `committed` is called once all is written, before anybody else learns of
-        it. `check` looks at the directory while nobody else can write, and may refuse. Raises `VersionConflict`,
-        `DeadlinePassed`, what `check` raises, or `Unavailable` when nothing was written because the database
-        could not be reached or the queue is full.
+        it. `check` looks at the directory while nobody else can write, and may refuse. `password_hash` becomes that
+        of the person saved, beside the log. Raises `VersionConflict`, `DeadlinePassed`, what `check` raises, or
+        `Unavailable` when nothing was written because the database could not be reached or the queue is full.
         """
         ...
 
@@ -229,6 +239,7 @@ class KeyEntry:
     expires_at: datetime | None
     revoked: bool
     created_at: datetime
+    last_used_at: datetime | None = None
 
 
 class Directory(Protocol):
@@ -236,6 +247,34 @@ class Directory(Protocol):
 
     async def authenticate(self, sha256: bytes) -> Caller | None:
         """Who a key speaks for; None for one that is unknown, revoked, expired, or of an inactive person."""
+        ...
+
+    async def authenticate_session(self, sha256: bytes) -> Caller | None:
+        """Whose session a token is; None for one that is unknown, closed, over, or of an inactive person."""
+        ...
+
+    async def may_sign_in(self, user_id: UUID) -> bool:
+        """Whether this person is there and active."""
+        ...
+
+    async def password_of(self, name: str) -> tuple[UUID, str] | None:
+        """(person, hash of their password) of the active person with this id or e-mail address, in any case."""
+        ...
+
+    async def password_hash(self, user_id: UUID) -> str | None:
+        """The hash of this person's password."""
+        ...
+
+    async def user_with_email(self, email: str) -> UUID | None:
+        """The active person with this e-mail address, in any case."""
+        ...
+
+    async def link_id(self, sha256: bytes) -> UUID | None:
+        """The sign-in link with this token."""
+        ...
+
+    async def open_sessions(self, user_id: UUID) -> list[UUID]:
+        """The sessions of this person."""
         ...
 
     async def user_id(self, readable_id: str, *, active: bool = True) -> UUID | None:

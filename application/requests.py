@@ -151,7 +151,11 @@ class Requests:
         if not isinstance(by, AgentCaller):
             raise NotAllowed("only an agent's key may create a request; make one with: handraise key create")
         question, sealed = await self._question(ask)
-        run_user = await self._run_user(ask, by)
+        run_user, unknown = None, None
+        try:
+            run_user = await self._run_user(ask, by)
+        except Invalid as error:  # no reason to refuse what was asked before they left
+            unknown = error
         subject = _subject(ask, by.id, question, run_user)
         unique_id = ask.unique_id if ask.unique_id is not None else str(uuid4())
         self._deadline(ask, self._clock.now())
@@ -186,6 +190,8 @@ class Requests:
             )
 
         def make(facts: Facts, now: datetime) -> Request:
+            if unknown is not None:
+                raise unknown
             explained = self._explained(ask, subject, facts, now)
             of_type = facts.request_types.get(subject.request_type)
             return made(

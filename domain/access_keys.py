@@ -9,7 +9,7 @@ from uuid import UUID
 from eventsourcing.domain import BaseAggregate
 
 from domain.directory import check_readable_id, directory_id
-from domain.errors import FieldError, Invalid
+from domain.errors import Conflict, FieldError, Invalid
 from domain.recorded import RecordedCreation, RecordedEvent
 
 
@@ -56,6 +56,13 @@ class AccessKey(BaseAggregate[UUID]):
         def remember(self, key: AccessKey) -> None:
             key.name = self.name
             key.expires_at = self.expires_at
+
+    class Rotated(Event):
+        """The key was replaced by a new one, shown once; the old one stopped working."""
+
+        TOPIC = "handraise.AccessKey.Rotated"
+
+        sha256: str
 
     class Revoked(Event):
         """The key stopped working."""
@@ -117,6 +124,12 @@ class AccessKey(BaseAggregate[UUID]):
         if expires_at is not None and expires_at != self.expires_at and expires_at <= now:
             raise Invalid([FieldError("expires_at", "must be in the future")])
         self.trigger_event(self.Changed, timestamp=now, actor=actor, name=name, expires_at=expires_at)
+
+    def rotate(self, sha256: str, *, actor: str, now: datetime) -> None:
+        """Replace the key itself. Raises `Conflict` for one that was revoked."""
+        if self.revoked:
+            raise Conflict(f"key {self.readable_id!r} is revoked: make a new one")
+        self.trigger_event(self.Rotated, timestamp=now, actor=actor, sha256=sha256)
 
     def revoke(self, *, actor: str, now: datetime) -> None:
         """Stop the key at once; a repeat does nothing."""

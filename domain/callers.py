@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -66,6 +66,9 @@ class PersonCaller:
     id: UUID
     role: Role
     key_id: UUID | None = None
+    """The key that was sent; None for a session."""
+
+    session_id: UUID | None = field(default=None, kw_only=True)
     owns: frozenset[UUID] = frozenset()
     """The agents that this person owns."""
 

@@ -51,6 +51,22 @@ class Malformed(Refusal):
     title = "Bad request"
 
 
+class NotSignedIn(Refusal):
+    """It is not known who is calling."""
+
+    title = "Not signed in"
+
+
+class TooManyAttempts(Refusal):
+    """Too much was tried in too short a time; try again in `retry_after_seconds`."""
+
+    title = "Too many attempts"
+
+    def __init__(self, detail: str, *, retry_after_seconds: int) -> None:
+        super().__init__(detail)
+        self.retry_after_seconds = retry_after_seconds
+
+
 class NotFound(Refusal):
     """There is no such thing, or it is not the caller's to know of."""
 

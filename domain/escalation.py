@@ -39,8 +39,8 @@ def ladder(strategy: Mapping[str, Any] | None) -> tuple[Rung, ...]:
         return ()
     base = {name: value for name, value in (strategy or {}).items() if name not in _OF_THE_REQUEST}
     rungs: list[Rung] = []
-    steps = cast("list[Any]", given)[:LONGEST_LADDER]
-    for place, step in enumerate(steps):
+    steps = cast("list[Any]", given)
+    for place, step in enumerate(steps[:LONGEST_LADDER]):
         if not isinstance(step, dict):
             continue
         fields = cast("dict[str, Any]", step)

@@ -539,9 +539,10 @@ class Request(BaseAggregate[UUID]):
         self._check_open("claim")
         if self.assigned_to == by.id:
             return
-        if self.claimed and not self.up_for_claim:
+        may_take_over = self.up_for_claim and (by.administers or self._was_told(by))
+        if self.claimed and not may_take_over:
             raise self._claimed_by_another()
-        if self.assigned_to is not None and not (self.up_for_claim and (by.administers or self._was_told(by))):
+        if self.assigned_to is not None and not may_take_over:
             raise Conflict("the request is in no shared inbox: it is assigned to somebody, who can delegate it")
         decision = by_command(by.id, "Claimed from the shared inbox.")
         self._move("claimed", decision, by=by.actor, now=now, to_list=self.assigned_list, note=note)

@@ -33,6 +33,8 @@ MOST_URGENT, LEAST_URGENT = 1, 100
 MAX_MINUTES = 3650 * 24 * 60
 """Ten years, as far ahead as any deadline may lie."""
 
+_SHORTEST_REMINDER = timedelta(milliseconds=1)
+
 _MAX_BYTES = 16 * 1024
 _MAX_DEPTH = 16
 
@@ -150,7 +152,7 @@ def reminder_of(strategy: Mapping[str, Any]) -> timedelta | None:
     minutes = strategy.get("remindMinutes")
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= MAX_MINUTES:
         return None
-    return timedelta(minutes=minutes)
+    return max(timedelta(minutes=minutes), _SHORTEST_REMINDER)
 
 
 def delay_of(strategy: Mapping[str, Any]) -> timedelta | None:

@@ -86,7 +86,14 @@ class Notice:
 class _Channel:
     delay: timedelta
     queue: list[Notice] = field(default_factory=list[Notice])
-    reminders: int = 0
+    planned: int = 0
+    """How many reminders were ever planned: their names are never used twice."""
+
+    reminded: int = 0
+    """How many of them were given, or tried."""
+
+    owes: bool = False
+    """Whether those who share it had not been told yet when somebody claimed it."""
 
 
 class Timetable:
@@ -124,10 +131,12 @@ class Timetable:
         elif self._rung_due is not None:
             self._rung_due = at + self._rungs[self._rung].after
         for channel in self._channels.values():
+            untold = channel.owes or any(notice.to is None and _kind(notice.step) != REMIND for notice in channel.queue)
             channel.queue.clear()
+            channel.owes = cause == "claimed" and untold
             if cause == "escalated":
                 channel.queue.append(Notice(step or ESCALATE, at))
-            elif cause in ("claimed", "released"):  # who claims knows; who shares has been told
+            elif cause == "claimed" or (cause == "released" and not untold):  # they know
                 self._plan_reminder(channel, at)
             else:
                 channel.queue.append(Notice(f"{NOTIFY}:{version}", at + channel.delay))
@@ -149,6 +158,7 @@ class Timetable:
         if of is None or given is None:
             return
         of.queue.remove(given)
+        of.reminded += attempt == 1 and _kind(step) == REMIND
         if retry_at is not None:
             of.queue.append(Notice(step, retry_at, attempt + 1, given.to))
         elif not of.queue:
@@ -171,11 +181,11 @@ class Timetable:
             self._rung_due = None
 
     def _plan_reminder(self, channel: _Channel, at: datetime) -> None:
-        if self._remind_every is None or channel.reminders == MOST_REMINDERS:
+        if self._remind_every is None or channel.reminded == MOST_REMINDERS:
             return
-        channel.reminders += 1
+        channel.planned += 1
         next_ = self._since + self._remind_every * ((at - self._since) // self._remind_every + 1)
-        channel.queue.append(Notice(f"{REMIND}:{channel.reminders}", next_))
+        channel.queue.append(Notice(f"{REMIND}:{channel.planned}", next_))
 
     # -- what is next
 
@@ -199,10 +209,11 @@ class Timetable:
         """The next step of the ladder, due or not."""
         return self._rungs[self._rung] if self._rung_due is not None else None
 
-    def notice_due(self, channel: str, now: datetime) -> Notice | None:
-        """The first notice of this channel whose time has come."""
-        notice = self._next_notice(channel)
-        return notice if notice is not None and self._time_of(notice) <= now else None
+    def notices(self, channel: str) -> list[tuple[datetime, Notice]]:
+        """All that this channel still has to say as things are, each with its time, in order."""
+        of = self._channels.get(channel)
+        notices = [] if of is None else [(self._time_of(notice), notice) for notice in of.queue]
+        return sorted(notices, key=lambda timed: timed[0])
 
     def notice(self, channel: str, step: str, to: str | None) -> Notice | None:
         """This notice, while it is still to be given."""

@@ -68,6 +68,11 @@ class User(DirectoryEntry):
             entry.removed = True
             entry.active = False
 
+    class PasswordSet(Event):
+        """The person set a password. Its hash stands beside the log."""
+
+        TOPIC = "handraise.User.PasswordSet"
+
     def __init__(self) -> None:
         super().__init__()
         self.role: str = Role.MEMBER
@@ -78,6 +83,10 @@ class User(DirectoryEntry):
         self.name: str | None = None
         self.email: str | None = None
         self.slack_user_id: str | None = None
+
+    def set_password(self, *, actor: str, now: datetime) -> None:
+        """Record that the person has another password."""
+        self.trigger_event(self.PasswordSet, timestamp=now, actor=actor)
 
     @property
     def may_be_asked(self) -> bool:

@@ -20,6 +20,7 @@ from application.directory import DirectoryService
 from application.keys import Keys
 from application.notices import Channel, Notices
 from application.requests import Limits, Requests
+from application.sign_in import SignIn
 from application.waits import Waits
 from domain.request import Request
 from domain.routing import Chance
@@ -28,7 +29,10 @@ from interfaces.heads import HeadLog, HeadSigner
 from interfaces.http.api import build_api
 from interfaces.http.requests import refusals
 from interfaces.metrics import Metrics
+from interfaces.oidc import OpenIdProvider
 from interfaces.open_requests import OpenRequestsOf
+from interfaces.passwords import Argon2Passwords
+from interfaces.postgres.attempts import PostgresSignInAttempts
 from interfaces.postgres.chain import read_head
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.directory import PostgresDirectory
@@ -75,6 +79,7 @@ class App:
     requests: Requests
     directory: DirectoryService
     keys: Keys
+    sign_in: SignIn
     store: PostgresEventStore
     waits: Waits
     tail: Tail
@@ -146,10 +151,21 @@ async def running(
         )
         directory_service = DirectoryService(store, directory, clock)
         keys = Keys(store, directory, directory_service, clock)
+        sign_in = SignIn(
+            store,
+            directory,
+            Argon2Passwords(),
+            PostgresSignInAttempts(pool, clock),
+            clock,
+            lifetime=timedelta(seconds=settings.session_seconds),
+        )
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
         departures = Departures(store, requests, OpenRequestsOf(reads))
         scheduler = Scheduler(Deadlines(due, requests, departures, notices, _report_failure))
+        provider = OpenIdProvider.of(settings, key)
+        if provider is not None:
+            stack.push_async_callback(provider.close)
         hub = Hub(PostgresFacts(pool), directory)
         signer = HeadSigner(key, clock)
         metrics = Metrics()
@@ -201,6 +217,9 @@ async def running(
             requests=requests,
             directory_service=directory_service,
             keys=keys,
+            sign_in=sign_in,
+            provider=provider,
+            url=settings.url,
             directory=directory,
             store=store,
             reads=reads,
@@ -228,6 +247,7 @@ async def running(
             requests=requests,
             directory=directory_service,
             keys=keys,
+            sign_in=sign_in,
             store=store,
             waits=waits,
             tail=tail,

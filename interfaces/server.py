@@ -15,9 +15,11 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp
 
+from domain.errors import NotFound
 from interfaces import logs
 from interfaces.app import running
-from interfaces.bootstrap import ensure_credentials
+from interfaces.bootstrap import ADMIN, ensure_credentials
+from interfaces.http.session import sign_in_url
 from interfaces.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -28,8 +30,8 @@ KEEP_ALIVE_SECONDS = 75
 """Longer than the minute for which load balancers keep idle connections, so that they close them, not we."""
 MOST_FILES = 1 << 20
 
-Announce = Callable[[Settings, bool], None]
-"""(settings with the real port, whether credentials.json was written now): it serves."""
+Announce = Callable[[Settings, str | None], None]
+"""(settings with the real port, on the first start the link that signs the administrator in): it serves."""
 
 
 class CannotListen(Exception):
@@ -55,7 +57,7 @@ def run(settings: Settings, *, admin_key: bool, announce: Announce) -> bool:
     return True
 
 
-async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lambda settings, first: None) -> None:
+async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lambda settings, link: None) -> None:
     """Serve until SIGTERM or SIGINT; then stop within `settings.stop_seconds`, waits ending with the present state.
 
     A second signal, or one before it serves, stops without waiting for anybody: `CancelledError`. Raises
@@ -73,7 +75,11 @@ async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lam
             first = await ensure_credentials(app.directory, app.keys, settings, admin_key=admin_key)
             server = _Server(app.api, settings, app.let_go)
             stop.server = server
-            announce(settings, first)
+            link = None
+            if first:
+                with contextlib.suppress(NotFound):
+                    link = sign_in_url(settings.url, (await app.sign_in.make_link(ADMIN, by=None)).token)
+            announce(settings, link)
             log.info("serving", url=settings.url, host=settings.host, port=settings.port)
             await server.serve(sockets=[listener])
 

@@ -57,6 +57,13 @@ class Settings(BaseSettings):
         gt=0,
         description="How long silence from the database is trusted before the log is read unasked.",
     )
+    session_seconds: int = Field(7 * 24 * 3600, ge=60, description="How long a person stays signed in.")
+    oidc_issuer: str | None = Field(
+        None, description="The issuer of an OpenID provider that people sign in with; its address."
+    )
+    oidc_client_id: str | None = Field(None, description="What the provider calls this server.")
+    oidc_client_secret: SecretStr | None = Field(None, description="The secret that goes with it.")
+    oidc_name: str = Field("your organisation", description="What the provider is called on the sign-in page.")
     stream_heartbeat_seconds: float = Field(
         15.0, gt=0, description="How often the live stream gives a sign of life when nothing happens."
     )

@@ -46,6 +46,18 @@ def add_user(
     say(f"a key for them: {command('key', 'create', '--user', created['id'])}")
 
 
+@user.command("link")
+def link_user(
+    id: Annotated[str, typer.Argument(help="The person's id.", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Make a link that signs a person in, once, within 24 hours; prints it."""
+    with people_client(data_dir) as client:
+        made = client.make_link(id)
+    write_result(made["url"])
+    say(f"it works once, until {made['expires_at']}")
+
+
 @user.command("list")
 def list_users(json_: AsJson = False, data_dir: DataDir = None) -> None:
     """List people."""
@@ -105,6 +117,17 @@ def create_key(
         )
     write_result(created["key"])
     say(f"made key {created['id']}; it is not shown again. To revoke it: {command('key', 'revoke', created['id'])}")
+
+
+@key.command("rotate")
+def rotate_key(
+    id: Annotated[str, typer.Argument(help="The key's id, not the key.", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Replace a key; the new one is printed this once, the old one stops at once."""
+    with people_client(data_dir) as client:
+        made = client.rotate_key(id)
+    write_result(made["key"])
 
 
 @key.command("revoke")

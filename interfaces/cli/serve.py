@@ -58,9 +58,9 @@ def serve(
         raise typer.Exit(1)
 
 
-def _announce(settings: Settings, first: bool) -> None:
+def _announce(settings: Settings, link: str | None) -> None:
     print(f"Handraise is running at {settings.url}", flush=True)
-    if not first:
+    if link is None:
         return
     from interfaces.credentials import CREDENTIALS
 
@@ -68,6 +68,7 @@ def _announce(settings: Settings, first: bool) -> None:
     # Two quotes around the question, as everybody types it.
     try_it = command("ask", "QUESTION", "--type", "approval", *where).replace("QUESTION", '"Deploy build 2041?"')
     print(
+        f"\nSign in as its administrator, once, within 24 hours:\n\n  {link}\n"
         f"\nIts keys are in {settings.data_dir / CREDENTIALS}, which only you can read."
         f"\nTry this in another terminal; it says how to answer:\n\n  {try_it}\n\nCtrl-C stops the server.",
         flush=True,

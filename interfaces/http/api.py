@@ -15,11 +15,12 @@ from application.directory import DirectoryService
 from application.keys import Keys
 from application.ports import Clock, Directory, EventStore
 from application.requests import Requests
+from application.sign_in import SignIn
 from domain.callers import Caller
 from domain.errors import AlreadyClaimed, AlreadyClosed
 from interfaces.http import problems
 from interfaces.http.audit import Export, SignedHead, audit_routes
-from interfaces.http.callers import authenticate_again, authenticated_route
+from interfaces.http.callers import Credential, authenticate_again, authenticated_route
 from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
 from interfaces.http.json_bodies import BodyLimit
@@ -31,6 +32,7 @@ from interfaces.http.operations import Readiness, operation_routes
 from interfaces.http.reading import Reads
 from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
+from interfaces.http.session import IdentityProvider, session_routes
 
 Observe = Callable[[str, int, float], None]
 """(route, status, seconds) of a finished HTTP request."""
@@ -45,6 +47,9 @@ def build_api(
     requests: Requests,
     directory_service: DirectoryService,
     keys: Keys,
+    sign_in: SignIn,
+    provider: IdentityProvider | None,
+    url: str,
     directory: Directory,
     store: EventStore,
     reads: Reads,
@@ -66,7 +71,10 @@ def build_api(
         redirect_slashes=False,
     )
     represent = Representations(directory)
-    authenticate = keys.authenticate
+
+    async def authenticate(credential: Credential) -> Caller | None:
+        return await (sign_in if credential.of_session else keys).authenticate(credential.secret)
+
     app.include_router(moving_routes(requests, represent, authenticate, reads, directory))
     app.include_router(request_routes(requests, represent, authenticate, reads))
     app.include_router(directory_routes(directory_service, store, represent, authenticate, reads))
@@ -86,6 +94,7 @@ def build_api(
     app.include_router(
         stream(authenticated_route(authenticate), lambda request: authenticate_again(authenticate, request))
     )
+    app.include_router(session_routes(sign_in, authenticate, provider, url, represent.names))
     app.include_router(operation_routes(ready, metrics))
 
     async def describe_closed(request: Request, refusal: AlreadyClosed) -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
@@ -10,12 +14,24 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from domain.callers import Caller, Via
+from domain.callers import Caller, PersonCaller, Via
 from interfaces.http.json_bodies import JsonRequest
 
-Authenticate = Callable[[str], Awaitable[Caller | None]]
-
 VIA_HEADER = "handraise-via"
+CSRF_HEADER = "x-csrf-token"
+SESSION_COOKIE = "handraise_session"
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a caller showed: a key, or the token of a session."""
+
+    secret: str
+    of_session: bool
+
+
+Authenticate = Callable[[Credential], Awaitable[Caller | None]]
 
 
 def authenticated_route(authenticate: Authenticate) -> type[APIRoute]:
@@ -26,9 +42,16 @@ def authenticated_route(authenticate: Authenticate) -> type[APIRoute]:
             handle = super().get_route_handler()
 
             async def handler(request: Request) -> Response:
-                request.state.caller = await authenticate(_bearer(request))
+                credential = _credential(request)
+                request.state.caller = await authenticate(credential)
                 if request.state.caller is None:
-                    raise _unauthorized("this key is unknown, expired or revoked")
+                    raise _unauthorized(
+                        "this session is over: sign in again"
+                        if credential.of_session
+                        else "this key is unknown, expired or revoked"
+                    )
+                if credential.of_session:
+                    _check_not_forged(request, credential.secret)
                 return await handle(JsonRequest(request.scope, request.receive))
 
             return handler
@@ -36,12 +59,29 @@ def authenticated_route(authenticate: Authenticate) -> type[APIRoute]:
     return AuthenticatedRoute
 
 
+def public_route() -> type[APIRoute]:
+    """A route class for what needs no caller; bodies are read as strictly as elsewhere."""
+
+    class PublicRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Any]:
+            handle = super().get_route_handler()
+
+            async def handler(request: Request) -> Response:
+                if request.method not in _SAFE:
+                    _check_same_site(request)
+                return await handle(JsonRequest(request.scope, request.receive))
+
+            return handler
+
+    return PublicRoute
+
+
 def authenticate_again(authenticate: Authenticate, request: Request) -> Callable[[], Awaitable[Caller | None]]:
     """Asks who this request's credential speaks for by now, for what outlives the request's beginning."""
-    key = _bearer(request)
+    credential = _credential(request)
 
     async def again() -> Caller | None:
-        return await authenticate(key)
+        return await authenticate(credential)
 
     return again
 
@@ -52,18 +92,50 @@ async def caller(request: Request) -> Caller:
 
 
 async def via(request: Request) -> Via:
-    """The channel, as far as a caller may say: the command line names itself, the rest is the API."""
+    """The channel, as far as a caller may say: a session is the web, the command line names itself."""
+    caller: Caller = request.state.caller
+    if isinstance(caller, PersonCaller) and caller.session_id is not None:
+        return Via.WEB
     return Via.CLI if request.headers.get(VIA_HEADER) == Via.CLI else Via.API
 
 
-def _bearer(request: Request) -> str:
+def session_token(request: Request) -> str | None:
+    """The token of the session that the browser has, if it has one."""
+    return request.cookies.get(SESSION_COOKIE)
+
+
+def csrf_token(session_token: str) -> str:
+    """What a page must send with every call that changes something; only a page of ours can know it."""
+    digest = hmac.digest(session_token.encode("utf-8", "replace"), b"csrf", hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def _credential(request: Request) -> Credential:
+    """A key in the header counts before a session in a cookie: it was put there on purpose."""
     header = request.headers.get("authorization")
     if header is None:
-        raise _unauthorized("send a key: Authorization: Bearer hr_…")
+        if token := session_token(request):
+            return Credential(token, of_session=True)
+        raise _unauthorized("sign in, or send a key: Authorization: Bearer hr_…")
     scheme, _, key = header.partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
         raise _unauthorized("the Authorization header must be: Bearer hr_…")
-    return key.strip()
+    return Credential(key.strip(), of_session=False)
+
+
+def _check_not_forged(request: Request, token: str) -> None:
+    """Another site can make a browser send our cookie, but neither know the token nor set the header."""
+    if request.method in _SAFE:
+        return
+    _check_same_site(request)
+    given = request.headers.get(CSRF_HEADER, "")
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), csrf_token(token).encode()):
+        raise HTTPException(403, f"send the session's csrf_token in the header {CSRF_HEADER}")
+
+
+def _check_same_site(request: Request) -> None:
+    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise HTTPException(403, "this call came from a page of another site")
 
 
 def _unauthorized(detail: str) -> HTTPException:

@@ -278,6 +278,7 @@ class KeyView(BaseModel):
     expires_at: str | None
     revoked: bool
     created_at: str
+    last_used_at: str | None = Field(description="To the minute.")
 
 
 class UserPage(BaseModel):

@@ -39,6 +39,7 @@ def key_routes(
                 "expires_at": None if key.expires_at is None else instant(key.expires_at),
                 "revoked": key.revoked,
                 "created_at": instant(key.created_at),
+                "last_used_at": None if key.last_used_at is None else instant(key.last_used_at),
             }
             for key in entries
         ]
@@ -67,6 +68,18 @@ def key_routes(
     )
     async def change(id: EntryId, body: PatchKey, by: By) -> Json:
         return Json({"position": await keys.change(id, body.model_dump(exclude_unset=True), by=by)})
+
+    @router.post(
+        "/keys/{id}/rotate",
+        response_model=CreatedKey,
+        summary="Replace a key; the new one is shown this once, the old one stops at once",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def rotate(id: EntryId, by: By) -> Json:
+        made = await keys.rotate(id, by=by)
+        return Json(
+            {"id": made.readable_id, "key": made.key, "position": made.position}, headers={"Cache-Control": "no-store"}
+        )
 
     @router.delete(
         "/keys/{id}",

@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 STATUS: dict[type[errors.Refusal], int] = {
     errors.Malformed: 400,
     errors.Invalid: 422,
+    errors.NotSignedIn: 401,
+    errors.TooManyAttempts: 429,
     errors.NotFound: 404,
     errors.NotAllowed: 403,
     errors.Conflict: 409,
@@ -79,7 +81,7 @@ def install(
         detail = refusal.detail
         if isinstance(refusal, errors.Invalid):
             extra["errors"] = [{"path": error.path, "message": error.message} for error in refusal.errors]
-        if isinstance(refusal, errors.Unavailable):
+        if isinstance(refusal, (errors.Unavailable, errors.TooManyAttempts)):
             headers["Retry-After"] = str(refusal.retry_after_seconds)
         if isinstance(refusal, errors.AlreadyClosed):
             described = await describe_closed(request, refusal)

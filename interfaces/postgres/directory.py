@@ -32,6 +32,7 @@ class PostgresDirectory:
         self._pool = pool
         self._clock = clock
         self._callers: Coalescer[bytes, Caller] = Coalescer(self._fetch_callers)
+        self._sessions: Coalescer[bytes, Caller] = Coalescer(self._fetch_sessions)
         self._names: dict[UUID, str] = {}
 
     async def authenticate(self, sha256: bytes) -> Caller | None:
@@ -57,8 +58,70 @@ class PostgresDirectory:
             if agent_id is not None:
                 callers[sha256] = AgentCaller(agent_id, key_id, run_user, until)
             else:
-                callers[sha256] = PersonCaller(user_id, Role(role), key_id, frozenset(owns), frozenset(lists), until)
+                callers[sha256] = PersonCaller(
+                    user_id, Role(role), key_id, owns=frozenset(owns), lists=frozenset(lists), until=until
+                )
         return callers
+
+    # -- sessions
+
+    async def authenticate_session(self, sha256: bytes) -> Caller | None:
+        return await self._sessions.get(sha256)
+
+    async def _fetch_sessions(self, hashes: Sequence[bytes]) -> Mapping[bytes, Caller]:
+        async def read(connection: psycopg.AsyncConnection) -> list[Any]:
+            cursor = await connection.execute(
+                "SELECT s.sha256, s.id, s.user_id, u.role, s.expires_at,"  # noqa: S608  our own expression
+                " array(SELECT a.id FROM agents a WHERE a.owner = s.user_id),"
+                " array(SELECT m.list_id FROM list_members m WHERE m.user_id = s.user_id)"
+                " FROM sessions s JOIN users u ON u.id = s.user_id AND u.active"
+                f" WHERE s.sha256 = ANY(%b) AND s.expires_at > {self._clock.sql}",
+                (list(hashes),),
+                binary=True,
+                prepare=True,
+            )
+            return await cursor.fetchall()
+
+        return {
+            sha256: PersonCaller(
+                user_id, Role(role), owns=frozenset(owns), lists=frozenset(lists), until=until, session_id=id
+            )
+            for sha256, id, user_id, role, until, owns, lists in await reading(self._pool, read)
+        }
+
+    async def may_sign_in(self, user_id: UUID) -> bool:
+        return await self._value("SELECT id FROM users WHERE id = %s AND active", user_id) is not None
+
+    async def password_of(self, name: str) -> tuple[UUID, str] | None:
+        async def read(connection: psycopg.AsyncConnection) -> Any:
+            cursor = await connection.execute(
+                "SELECT u.id, p.hash FROM users u JOIN passwords p ON p.user_id = u.id"
+                " WHERE u.active AND (u.readable_id = %(name)s OR (NOT u.removed AND lower(u.email) = %(name)s))"
+                " ORDER BY u.readable_id = %(name)s DESC LIMIT 1",
+                {"name": _text(name)},
+            )
+            return await cursor.fetchone()
+
+        row = await reading(self._pool, read)
+        return None if row is None else (row[0], row[1])
+
+    async def password_hash(self, user_id: UUID) -> str | None:
+        return await self._value("SELECT hash FROM passwords WHERE user_id = %s", user_id)
+
+    async def user_with_email(self, email: str) -> UUID | None:
+        return await self._one("SELECT id FROM users WHERE lower(email) = lower(%s) AND NOT removed AND active", email)
+
+    async def link_id(self, sha256: bytes) -> UUID | None:
+        return await self._value("SELECT id FROM sign_in_links WHERE sha256 = %b", sha256)
+
+    async def open_sessions(self, user_id: UUID) -> list[UUID]:
+        async def read(connection: psycopg.AsyncConnection) -> list[UUID]:
+            cursor = await connection.execute("SELECT id FROM sessions WHERE user_id = %s", (user_id,))
+            return [row[0] for row in await cursor.fetchall()]
+
+        return await reading(self._pool, read)
+
+    # -- ids
 
     async def user_id(self, readable_id: str, *, active: bool = True) -> UUID | None:
         if active:
@@ -207,7 +270,7 @@ class PostgresDirectory:
     async def keys(self, after: str, limit: int) -> list[KeyEntry]:
         return await self._page(
             KeyEntry,
-            "id, readable_id, name, agent_id, user_id, run_user, expires_at, revoked, created_at",
+            "id, readable_id, name, agent_id, user_id, run_user, expires_at, revoked, created_at, last_used_at",
             "access_keys",
             after,
             limit,
@@ -235,8 +298,11 @@ class PostgresDirectory:
         return await reading(self._pool, read)
 
     async def _one(self, query: Any, name: str) -> Any:
+        return await self._value(query, _text(name))
+
+    async def _value(self, query: Any, value: Any) -> Any:
         async def read(connection: psycopg.AsyncConnection) -> Any:
-            cursor = await connection.execute(query, (_text(name),))
+            cursor = await connection.execute(query, (value,))
             return await cursor.fetchone()
 
         row = await reading(self._pool, read)
@@ -266,6 +332,7 @@ _USES: dict[str, LiteralString] = {
     "category": "SELECT 'agent ' || readable_id FROM agents WHERE category = %(id)s AND NOT removed"
     " UNION ALL SELECT 'category ' || readable_id FROM categories WHERE parent = %(id)s AND NOT removed",
     "agent": _OPEN_REQUESTS,
+    "request_type": _OPEN_REQUESTS,
 }
 """By kind, what needs an entry, so that it cannot be removed."""
 

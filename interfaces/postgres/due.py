@@ -35,6 +35,7 @@ class PostgresDueSteps:
                 (limit, LEASE_SECONDS),
             )
             rows = await cursor.fetchall()
+        self._clock.set(rows[0][0])
         return rows[0][0], [DueStep(*row[1:]) for row in rows if row[1] is not None]
 
     async def next_due(self) -> tuple[datetime, datetime | None]:

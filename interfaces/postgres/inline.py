@@ -20,12 +20,13 @@ from domain.agents import Agent
 from domain.assignment import turn_of
 from domain.callers import Role
 from domain.categories import Category
-from domain.directory import DirectoryEntry
+from domain.directory import DirectoryEntry, directory_id
 from domain.lists import MemberList
 from domain.recorded import RecordedEvent
 from domain.request import RECEIPT_LIFETIME, Request
 from domain.request_types import RequestType
-from domain.timetable import EXPIRE
+from domain.sessions import Session, SignInLink
+from domain.timetable import ESCALATE, EXPIRE, NOTIFY, WEB
 from domain.users import User, away
 
 
@@ -63,6 +64,13 @@ SET_DUE_STEP = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
+)
+# One that somebody carries out just now stays leased, unless its time is another one now.
+MOVE_DUE_STEP = Bulk(
+    "INSERT INTO due_steps (request_id, step, due_at)"
+    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
+    " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
+    " WHERE due_steps.due_at <> excluded.due_at"
 )
 COUNT_OPEN = Bulk(
     "INSERT INTO open_counts AS c SELECT holder_id, sum(change) FROM unnest(%b::uuid[], %b::bigint[])"
@@ -159,6 +167,25 @@ CHANGE_KEY = Bulk(
     "UPDATE access_keys SET name = c.name, expires_at = c.expires_at"
     " FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[]) AS c(id, name, expires_at) WHERE access_keys.id = c.id"
 )
+ROTATE_KEY = Bulk(
+    "UPDATE access_keys SET sha256 = c.sha256, last_used_at = NULL"
+    " FROM unnest(%b::uuid[], %b::bytea[]) AS c(id, sha256) WHERE access_keys.id = c.id"
+)
+OPEN_SESSION = Bulk(
+    "INSERT INTO sessions (id, sha256, user_id, expires_at)"
+    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::uuid[], %b::timestamptz[])"
+)
+CLOSE_SESSION = Bulk("DELETE FROM sessions WHERE id = ANY(%b::uuid[])")
+MAKE_LINK = Bulk(
+    "INSERT INTO sign_in_links (id, sha256, expires_at)"
+    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::timestamptz[])"
+)
+USE_LINK = Bulk("DELETE FROM sign_in_links WHERE id = ANY(%b::uuid[])")
+SET_PASSWORD = Bulk(
+    "INSERT INTO passwords (user_id, hash) SELECT * FROM unnest(%b::uuid[], %b::text[])"
+    " ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash"
+)
+FORGET_PASSWORD = Bulk("DELETE FROM passwords WHERE user_id = ANY(%b::uuid[])")
 REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%b::uuid[])")
 
 
@@ -187,6 +214,15 @@ def _of(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
             yield from _of_level(event)
         case AccessKey.Event():
             yield from _of_key(event)
+        case Session.Opened():
+            sha256 = bytes.fromhex(event.sha256)
+            yield OPEN_SESSION, (event.originator_id, sha256, event.user_id, event.expires_at)
+        case Session.Closed():
+            yield CLOSE_SESSION, (event.originator_id,)
+        case SignInLink.Made():
+            yield MAKE_LINK, (event.originator_id, bytes.fromhex(event.sha256), event.expires_at)
+        case SignInLink.Used():
+            yield USE_LINK, (event.originator_id,)
         case _:
             pass
 
@@ -197,11 +233,25 @@ def _times(events: Sequence[RecordedEvent], request: Request) -> Iterator[Change
         return
     asked = any(isinstance(event, Request.Requested) for event in events)
     due = request.timetable.due()
+    done = {kind for event in events for kind in _carried_out(event, request)}
     for kind in request.timetable.kinds:
         if kind in due and (asked or kind != EXPIRE):
-            yield SET_DUE_STEP, (request.id, kind, due[kind])
+            yield SET_DUE_STEP if kind in done else MOVE_DUE_STEP, (request.id, kind, due[kind])
         elif kind not in due and not asked:
             yield REMOVE_DUE_STEP, (request.id, kind)
+
+
+def _carried_out(event: RecordedEvent, request: Request) -> Sequence[str]:
+    """The kinds of step that this event is of, or makes void: what comes next of them is nobody's yet."""
+    match event:
+        case Request.Reassigned():
+            return request.timetable.kinds
+        case Request.Notified() if event.channel == WEB:
+            return (ESCALATE,)
+        case Request.Notified():
+            return (f"{NOTIFY}:{event.channel}",)
+        case _:
+            return ()
 
 
 _TIMING = (Request.Requested, Request.Reassigned, Request.Notified, Request.Snoozed)
@@ -213,6 +263,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
         case Request.Requested():
             yield ADD_REQUEST_NAME, (event.unique_id, event.agent_id, id)
             yield COUNT_OPEN, (event.agent_id, 1)
+            yield COUNT_OPEN, (directory_id(RequestType.KIND, event.request_type), 1)
             yield from _count(_uuid(event.assignment["chosen"]), _uuid(event.assignment["list"]), 1)
             yield from _turn(event.assignment)
         case Request.Reassigned():
@@ -224,6 +275,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
             if isinstance(event, Request.Responded) and event.sealed_until is not None:
                 yield SET_DUE_STEP, (id, SHRED, event.sealed_until)
             yield COUNT_OPEN, (request.asked.agent_id, -1)
+            yield COUNT_OPEN, (directory_id(RequestType.KIND, request.asked.request_type), -1)
             yield from _count(request.assigned_to, request.assigned_list, -1)
         case Request.Collected():
             yield SET_DUE_STEP, (id, SHRED, event.timestamp + RECEIPT_LIFETIME + timedelta(seconds=1))
@@ -269,6 +321,7 @@ def _of_user(event: User.Event) -> Iterator[Change]:
                 yield SET_DUE_STEP, (id, DEPART, event.timestamp)
         case User.Removed():
             yield REMOVE_USER, (id,)
+            yield FORGET_PASSWORD, (id,)
             yield SET_DUE_STEP, (id, DEPART, event.timestamp)
         case _:
             pass
@@ -364,6 +417,8 @@ def _of_key(event: AccessKey.Event) -> Iterator[Change]:
             )
         case AccessKey.Changed():
             yield CHANGE_KEY, (id, event.name, event.expires_at)
+        case AccessKey.Rotated():
+            yield ROTATE_KEY, (id, bytes.fromhex(event.sha256))
         case AccessKey.Revoked():
             yield REVOKE_KEY, (id,)
         case _:

@@ -17,11 +17,13 @@ from eventsourcing.persistence import StoredEvent
 from application.ports import Aggregate, E, Make
 from domain.access_keys import AccessKey
 from domain.answers import Answer
+from domain.directory import DirectoryEntry
 from domain.recorded import RecordedEvent
 from domain.request import Request, rebuild
 from domain.routing import Facts, Subject
+from domain.sessions import Session, SignInLink
 from interfaces.postgres.coalescing import Coalescer
-from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, Change, changes
+from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, SET_PASSWORD, Change, changes
 from interfaces.postgres.pool import Pool, reading
 from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey, SealingMapper, new_data_key, open_bytes, seal_bytes
@@ -65,6 +67,14 @@ class PostgresEventStore:
     async def access_key(self, id: UUID) -> AccessKey | None:
         aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, AccessKey) else None
+
+    async def session(self, id: UUID) -> Session | None:
+        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        return aggregate if isinstance(aggregate, Session) else None
+
+    async def sign_in_link(self, id: UUID) -> SignInLink | None:
+        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        return aggregate if isinstance(aggregate, SignInLink) else None
 
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
@@ -132,6 +142,7 @@ class PostgresEventStore:
         sealed_answer: Answer | None = None,
         committed: Callable[[], None] | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
+        password_hash: str | None = None,
     ) -> int:
         keys: dict[UUID, bytes | None] = {}
         new_keys: dict[UUID, bytes] = {}
@@ -150,6 +161,8 @@ class PostgresEventStore:
             return max((a.position for a in aggregates if isinstance(a, Request)), default=0)
         if sealed_answer is not None:
             rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
+        if password_hash is not None:
+            rows.append((SET_PASSWORD, (aggregates[0].id, password_hash)))
         rows += [self._add_key(id, key) for id, key in new_keys.items()]
 
         def written(position: int) -> None:
@@ -161,7 +174,7 @@ class PostgresEventStore:
             if committed is not None:
                 committed()
 
-        alone = any(not isinstance(aggregate, Request) for aggregate in aggregates)
+        alone = any(isinstance(aggregate, (DirectoryEntry, AccessKey)) for aggregate in aggregates)
         return await self._writer.append(stored, rows, before, written, check=check, alone=alone)
 
     async def save_routed(

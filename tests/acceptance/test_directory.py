@@ -582,6 +582,31 @@ async def test_what_is_in_use_is_not_removed(handraise: Service, admin: httpx.As
     problem(await bot.get("/api/requests"), 401)
 
 
+async def test_what_is_removed_while_it_is_named_is_either_gone_or_named(
+    admin: httpx.AsyncClient, other: Service
+) -> None:
+    """On two replicas at once: one of the two succeeds, never both; a person goes anyway, and is then in no list."""
+    for number in range(5):
+        await add(admin, "lists", id=f"l{number}")
+        removed, named = await asyncio.gather(
+            admin.delete(f"/api/lists/l{number}"),
+            other.admin.patch(
+                "/api/agent-types/crawler",
+                json={"assignment_strategy": {"type": "SharedInbox", "listID": f"l{number}"}},
+            ),
+        )
+        assert (removed.status_code, named.status_code) in ((200, 422), (409, 200))
+        await add(admin, "users", id=f"u{number}")
+        removed, joined = await asyncio.gather(
+            admin.delete(f"/api/users/u{number}"),
+            other.admin.patch("/api/lists/team", json={"members": ["alice", f"u{number}"]}),
+        )
+        assert (removed.status_code, joined.status_code) in ((200, 422), (200, 200))
+        team = await shown(admin, "lists", "team")
+        assert team is not None
+        assert f"u{number}" not in team["members"]
+
+
 async def test_what_comes_with_the_server_stays(admin: httpx.AsyncClient) -> None:
     """The five request types and the root of the categories can be renamed, not removed."""
     types = ("approval", "clarification", "data-input", "review", "error-resolution")

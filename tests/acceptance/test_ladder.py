@@ -29,6 +29,7 @@ def slack() -> FakeChannel:
 @pytest.fixture
 async def handraise(database: str, tmp_path: Path, clock: StoppedClock, slack: FakeChannel) -> AsyncIterator[Service]:
     async with service(database, tmp_path / "data", clock=clock, channels=[slack]) as made:
+        await made.app.scheduler.stop()  # what is due is carried out by the tests alone
         yield made
 
 

@@ -462,6 +462,48 @@ async def test_whoever_is_away_keeps_what_they_have(handraise: Service, clients:
     assert await read(handraise, request) == request
 
 
+async def test_an_agent_finds_its_request_again_though_its_run_user_has_left(
+    handraise: Service, clients: dict[str, httpx.AsyncClient]
+) -> None:
+    """The same content again is the same request; a new one in the name of who left is refused."""
+    body = {"unique_id": "again", "message": "May I?", "run_user": "carol"}
+    request = await handraise.ask(**body)
+    await moved(clients["carol"], request, "respond", text="yes")
+    await leave(handraise, "removed", "carol")
+    again = await handraise.agent.post("/api/requests", json=body)
+    assert (again.status_code, again.json()["response"]["text"]) == (200, "yes")
+    other = await handraise.agent.post("/api/requests", json=body | {"message": "Other"})
+    assert other.status_code == 409
+    new = await handraise.agent.post("/api/requests", json=body | {"unique_id": "new"})
+    assert (new.status_code, new.json()["errors"][0]["path"]) == (422, "run_user")
+
+
+async def test_who_may_not_answer_their_own_is_passed_over_when_it_moves_on(
+    handraise: Service, clients: dict[str, httpx.AsyncClient]
+) -> None:
+    """What was settled when it was asked holds: in its list, by the rules, and after the type was changed."""
+    type_ = {"id": "expense", "name": "Expense", "no_self_answer": True}
+    assert (await handraise.admin.post("/api/request-types", json=type_)).status_code == 201
+    body = {"request_type": "expense", "run_user": "bob"}
+    by_rules = await handraise.ask(**body, assignment_strategy={"type": "RunUser"})
+    in_turn = await handraise.ask(**body, assignment_strategy={"type": "List", "listID": "crew"})
+    shared = await handraise.ask(**body, assignment_strategy=CREW)
+    await moved(clients["alice"], shared, "claim")
+    assert (by_rules["assigned_to"], in_turn["assigned_to"]) == (None, "alice")
+    changed = await handraise.admin.patch("/api/request-types/expense", json={"no_self_answer": False})
+    assert changed.status_code == 200
+    assert (await moved(handraise.admin, by_rules, "reassign"))["assigned_to"] is None
+    await leave(handraise, "deactivated", "alice")
+
+    async def nobodys() -> bool:
+        return [place(await read(handraise, each)) for each in (in_turn, shared)] == [(None, None, False)] * 2
+
+    await until(nobodys)
+    for each in (by_rules, in_turn, shared):
+        assert (await post(clients["bob"], each, "respond", text="yes")).status_code == 403
+    assert (await handraise.ask(**body, assignment_strategy=CREW))["assignment"]["candidates"] == ["bob"]
+
+
 async def test_more_than_are_looked_at_at_once_all_move(
     handraise: Service, clients: dict[str, httpx.AsyncClient]
 ) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,17 +19,23 @@ import httpx
 import psycopg
 import pytest
 
+from application.ports import VersionConflict
+from domain.answers import Question
 from domain.directory import directory_id
+from domain.errors import Unavailable
 from domain.lists import MemberList
-from domain.request import Request
+from domain.request import Request, request_id
+from domain.routing import Facts, Subject, resolve
+from domain.strategies import parse
 from domain.users import User
 from interfaces.postgres.log import PostgresLog
 from interfaces.postgres.sealing import MasterKey
 from interfaces.settings import decode_key
 from projections.log import Entry
+from tests.interfaces.postgres.test_writer import MASTER_KEY, Cut, Proxy, replica
 from tests.support.postgres import TestServer
 from tests.support.processes import ServerProcess
-from tests.support.read_models import log_of, rows, until
+from tests.support.read_models import callers_of, log_of, rows, until
 from tests.support.service import service
 
 MEMBERS = ("first", "second", "third", "fourth")
@@ -326,6 +333,62 @@ async def test_a_killed_server_takes_no_turn_with_it(replicas: Replicas, clients
     assert max(count) - min(count) <= 1
     for unique_id, assignment in found:
         assert assignment["chosen"] == str(directory_id("user", answered[unique_id]["assigned_to"]))
+
+
+@pytest.mark.parametrize("cut", Cut)
+async def test_a_turn_whose_commit_is_in_doubt_is_neither_lost_nor_taken_twice(
+    database: str, tmp_path: Path, cut: Cut
+) -> None:
+    """The line to the database is cut around the commit of a batch that holds new requests and repeats of old ones."""
+    secret_key = base64.urlsafe_b64encode(bytes(32)).decode()
+    async with service(database, tmp_path / "data", secret_key=secret_key) as handraise:
+        for id in MEMBERS:
+            await handraise.person(id)
+        added = await handraise.admin.post("/api/lists", json={"id": "cut", "name": "Cut", "members": MEMBERS})
+        assert added.status_code == 201
+        agent, _ = await callers_of(handraise)
+    subject = Subject(agent.id, "clarification", None, parse(from_list("cut")))
+    proxy = Proxy(database)
+    async with proxy.running() as through, replica(through) as one:
+
+        async def ask(unique_id: str) -> Request:
+            def make(facts: Facts, now: datetime) -> Request:
+                return Request.ask(
+                    by=agent,
+                    now=now,
+                    unique_id=unique_id,
+                    question=Question("clarification"),
+                    sealed=False,
+                    message="May I?",
+                    decision=resolve(subject, facts, now).decision,
+                    priority=50,
+                )
+
+            return await one.store.save_routed(request_id(agent.id, unique_id), 0, subject, make)
+
+        async def connected() -> bool:
+            return one.writer.connected
+
+        expected: list[str] = []
+        for round_ in range(8):
+            await until(connected)
+            proxy.armed = cut
+            fresh = [f"cut-{round_}-{number}" for number in range(4)]
+            names = [*expected[:2], *fresh, *expected[2:4]]
+            results = await asyncio.gather(*(ask(name) for name in names), return_exceptions=True)
+            assert proxy.cuts == round_ + 1
+            await until(connected)
+            written = {name for name, _ in decisions(await read_log(database, PostgresLog(MASTER_KEY)), "cut")}
+            for name, result in zip(names, results, strict=True):
+                if name in fresh:
+                    assert isinstance(result, Request if name in written else Unavailable), (name, result)
+                else:
+                    assert isinstance(result, (VersionConflict, Unavailable)), (name, result)
+            await asyncio.gather(*(ask(name) for name in fresh if name not in written))
+            expected += fresh
+        log = await read_log(database, PostgresLog(MASTER_KEY))
+    assert sorted(name for name, _ in decisions(log, "cut")) == sorted(expected)
+    assert check_turns(log, "cut") == 32
 
 
 async def test_members_come_and_go_and_nobodys_turn_is_lost(replicas: Replicas, clients: Clients) -> None:

@@ -242,6 +242,14 @@ class Client:
         """Make a key for one `agent` or one `user`: `id`, `run_user`, `expires_at`."""
         return cast(CreatedKey, self._add("/api/keys", name, fields))
 
+    def rotate_key(self, id: str) -> CreatedKey:
+        """Replace a key: the new one, shown this once; the old one stops at once."""
+        return cast(CreatedKey, self._call("POST", f"/api/keys/{quote(id, safe='')}/rotate", repeatable=False))
+
+    def make_link(self, id: str) -> dict[str, Any]:
+        """A link that signs this person in, once: `url` and `expires_at`."""
+        return self._call("POST", f"/api/users/{quote(id, safe='')}/link", repeatable=False)
+
     def revoke_key(self, id: str) -> None:
         """Stop a key at once."""
         self._call("DELETE", f"/api/keys/{quote(id, safe='')}")

@@ -64,7 +64,7 @@ CREATE TABLE request_types (
     removed boolean NOT NULL DEFAULT false
 );
 
--- How many open requests each person has, each shared inbox, and each agent.
+-- How many open requests each person has, each shared inbox, each agent, and how many there are of each type.
 CREATE TABLE open_counts (
     holder_id uuid PRIMARY KEY,
     count bigint NOT NULL
