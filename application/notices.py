@@ -84,6 +84,8 @@ class Notices:
         clock: Clock,
         channels: Iterable[Channel],
         report: Callable[[str, Mapping[str, object]], None],
+        *,
+        give_up_after: float = DELIVERY_SECONDS,
     ) -> None:
         self._store = store
         self._directory = directory
@@ -91,6 +93,7 @@ class Notices:
         self._clock = clock
         self._channels = {channel.name: channel for channel in channels}
         self._report = report
+        self._give_up_after = give_up_after
         self._giving: set[tuple[str, int]] = set()
         """What is being given just now: key and attempt. Its step may be leased again when other times change."""
 
@@ -143,14 +146,14 @@ class Notices:
         if channel is None or channel.delay is None:
             return _Outcome(error=f"the channel {name} is not set up any more")
         try:
-            async with asyncio.timeout(DELIVERY_SECONDS):
+            async with asyncio.timeout(self._give_up_after):
                 return _Outcome(reference=await channel.deliver(message))
         except TemporaryFailure as failure:
             return _Outcome(error=str(failure), again=retry_after(message.attempt, failure.after))
         except PermanentFailure as failure:
             return _Outcome(error=str(failure))
         except TimeoutError:
-            said = f"no answer within {DELIVERY_SECONDS:g} s"
+            said = f"no answer within {self._give_up_after:g} s"
             return _Outcome(error=said, again=retry_after(message.attempt))
         except Exception as failure:  # a fault of the channel's own must not stop the others, nor be tried for ever
             self._report("notice failed", {"channel": name, "error": type(failure).__name__})
@@ -161,7 +164,7 @@ class Notices:
             request = await self._store.request(id)
             if request is None:
                 return
-            now = self._clock.now()
+            now = max(self._clock.now(), notice.at)  # the lease went by the database's clock itself, a little ahead
             request.notified(
                 channel=channel,
                 step=notice.step,
