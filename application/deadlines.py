@@ -47,6 +47,7 @@ class Deadlines:
         from its time; the first failure is raised at the end.
         """
         failures: list[Exception] = []
+        held: dict[tuple[UUID, str], tuple[DueStep, datetime]] = {}
         while True:
             now, steps = await self._due.lease(_BATCH)
             if not steps:
@@ -63,11 +64,17 @@ class Deadlines:
                         await carry_out(ids)
                 except Exception as failure:  # such a step is tried again, once its lease is over
                     failures.append(failure)
+            moving = {step.request_id for step in steps if step.step == ESCALATE}
             for step in steps:
-                if step.step.startswith(f"{NOTIFY}:"):
-                    task = asyncio.create_task(self._send(step, now), name="notice")
-                    self._sending.add(task)
-                    task.add_done_callback(self._sending.discard)
+                if not step.step.startswith(f"{NOTIFY}:"):
+                    continue
+                held.pop((step.request_id, step.step), None)
+                if step.request_id in moving:  # after downtime the ladder may go on: nobody is told too soon
+                    held[step.request_id, step.step] = step, now
+                else:
+                    self._begin(step, now)
+        for step, now in held.values():
+            self._begin(step, now)
         if failures:
             raise failures[0]
         now, next_due = await self._due.next_due()
@@ -98,6 +105,11 @@ class Deadlines:
         for id in ids:
             if await self._departures.move_on(id):
                 await self._due.done(id, DEPART)
+
+    def _begin(self, step: DueStep, now: datetime) -> None:
+        task = asyncio.create_task(self._send(step, now), name="notice")
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
     async def _send(self, step: DueStep, now: datetime) -> None:
         try:

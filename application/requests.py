@@ -27,7 +27,7 @@ from domain.answers import (
     read_text,
 )
 from domain.assignment import Decision, fall_back
-from domain.callers import AgentCaller, Caller, Via
+from domain.callers import AgentCaller, Caller, PersonCaller, Via
 from domain.errors import (
     AlreadyExists,
     AmbiguousId,
@@ -487,6 +487,9 @@ class Requests:
         Raises `NotFound`, `NotAllowed`, `AlreadyClosed` or `Invalid`.
         """
         _check_text("note", note)
+        if not (isinstance(by, PersonCaller) and by.administers):  # before it is said which names there are
+            await self.get(id, by)
+            raise NotAllowed("only an administrator may reassign a request")
         if to is not None and to_list is not None:
             raise Invalid([FieldError("list", "give either to or list, not both")])
         if to is not None:

@@ -26,7 +26,8 @@ from domain.request import Request
 from domain.routing import Chance
 from interfaces.credentials import master_key
 from interfaces.heads import HeadLog, HeadSigner
-from interfaces.http.api import build_api
+from interfaces.http.api import Hardening, build_api
+from interfaces.http.hardening import allowed_hosts
 from interfaces.http.requests import refusals
 from interfaces.metrics import Metrics
 from interfaces.oidc import OpenIdProvider
@@ -41,6 +42,7 @@ from interfaces.postgres.embedded import EmbeddedPostgres
 from interfaces.postgres.export import AuditExport
 from interfaces.postgres.facts import PostgresFacts
 from interfaces.postgres.installation import check_master_key
+from interfaces.postgres.last_use import KeyUse
 from interfaces.postgres.log import PostgresLog
 from interfaces.postgres.migrate import migrate, prepare_read_models
 from interfaces.postgres.pool import new_pool, reading
@@ -55,6 +57,7 @@ from interfaces.schemas import JsonSchemas
 from interfaces.settings import Settings
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
+from interfaces.web.pages import page_routes
 from projections.audit import Audit
 from projections.dashboard import Dashboard
 from projections.projector import Projector
@@ -185,7 +188,8 @@ async def running(
         tail.subscribe(follow)
         tail.subscribe(metrics.count)
         tail.subscribe(scheduler.notice)
-        for part in (tail, writer, scheduler, projector, HeadLog(signed_head)):
+        key_use = KeyUse(pool, clock)
+        for part in (tail, writer, scheduler, projector, key_use, HeadLog(signed_head)):
             await part.start()
             stack.push_async_callback(part.stop)
         projector.follow_to(tail.position)
@@ -217,9 +221,16 @@ async def running(
             requests=requests,
             directory_service=directory_service,
             keys=keys,
+            key_used=key_use.note,
             sign_in=sign_in,
             provider=provider,
             url=settings.url,
+            pages=page_routes(),
+            hardening=Hardening(
+                hosts=allowed_hosts(settings.host, settings.url, settings.allowed_host_names),
+                calls_per_minute=settings.calls_per_minute,
+                cors_origins=settings.cors_origin_list,
+            ),
             directory=directory,
             store=store,
             reads=reads,

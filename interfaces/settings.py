@@ -57,6 +57,17 @@ class Settings(BaseSettings):
         gt=0,
         description="How long silence from the database is trusted before the log is read unasked.",
     )
+    allowed_hosts: str | None = Field(
+        None,
+        description="Names that this server answers to, separated by commas; `*` for any. Without it: its own address "
+        "and this machine, or any name where it listens on all addresses and no PUBLIC_URL is set.",
+    )
+    cors_origins: str | None = Field(
+        None, description="Origins whose pages may call the API with a key, separated by commas."
+    )
+    calls_per_minute: int | None = Field(
+        None, ge=1, description="Calls that each key or session may make a minute, on each replica."
+    )
     session_seconds: int = Field(7 * 24 * 3600, ge=60, description="How long a person stays signed in.")
     oidc_issuer: str | None = Field(
         None, description="The issuer of an OpenID provider that people sign in with; its address."
@@ -77,10 +88,24 @@ class Settings(BaseSettings):
         return value
 
     @property
+    def allowed_host_names(self) -> tuple[str, ...] | None:
+        """The names in `allowed_hosts`; None where it is not set."""
+        return None if self.allowed_hosts is None else _listed(self.allowed_hosts)
+
+    @property
+    def cors_origin_list(self) -> tuple[str, ...]:
+        """The origins in `cors_origins`."""
+        return _listed(self.cors_origins or "")
+
+    @property
     def url(self) -> str:
         """How to reach this server."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104  comparing, not binding
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def decode_key(text: str) -> bytes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from application.directory import DirectoryService
@@ -18,11 +21,12 @@ from application.requests import Requests
 from application.sign_in import SignIn
 from domain.callers import Caller
 from domain.errors import AlreadyClaimed, AlreadyClosed
-from interfaces.http import problems
+from interfaces.http import docs_page, problems
 from interfaces.http.audit import Export, SignedHead, audit_routes
 from interfaces.http.callers import Credential, authenticate_again, authenticated_route
 from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
+from interfaces.http.hardening import AllowedHosts, RateLimit, SecurityHeaders
 from interfaces.http.json_bodies import BodyLimit
 from interfaces.http.keys import key_routes
 from interfaces.http.lists import list_routes
@@ -33,6 +37,16 @@ from interfaces.http.reading import Reads
 from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 from interfaces.http.session import IdentityProvider, session_routes
+
+
+@dataclass(frozen=True, slots=True)
+class Hardening:
+    """What is turned away: calls under other names, too many of one caller, and pages of other sites."""
+
+    hosts: frozenset[str] | None
+    calls_per_minute: int | None
+    cors_origins: tuple[str, ...]
+
 
 Observe = Callable[[str, int, float], None]
 """(route, status, seconds) of a finished HTTP request."""
@@ -47,6 +61,7 @@ def build_api(
     requests: Requests,
     directory_service: DirectoryService,
     keys: Keys,
+    key_used: Callable[[UUID], None],
     sign_in: SignIn,
     provider: IdentityProvider | None,
     url: str,
@@ -57,6 +72,8 @@ def build_api(
     export: Export,
     head: SignedHead,
     stream: Stream,
+    pages: APIRouter,
+    hardening: Hardening,
     ready: Readiness,
     metrics: Callable[[], bytes],
     observe: Observe,
@@ -69,11 +86,18 @@ def build_api(
         version=version,
         summary="Agents ask, the right person answers, the agent resumes.",
         redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     represent = Representations(directory)
 
     async def authenticate(credential: Credential) -> Caller | None:
-        return await (sign_in if credential.of_session else keys).authenticate(credential.secret)
+        if credential.of_session:
+            return await sign_in.authenticate(credential.secret)
+        caller = await keys.authenticate(credential.secret)
+        if caller is not None and caller.key_id is not None:
+            key_used(caller.key_id)
+        return caller
 
     app.include_router(moving_routes(requests, represent, authenticate, reads, directory))
     app.include_router(request_routes(requests, represent, authenticate, reads))
@@ -96,6 +120,8 @@ def build_api(
     )
     app.include_router(session_routes(sign_in, authenticate, provider, url, represent.names))
     app.include_router(operation_routes(ready, metrics))
+    app.include_router(pages)
+    docs_page.install(app)
 
     async def describe_closed(request: Request, refusal: AlreadyClosed) -> dict[str, Any]:
         return await represent.closed(refusal.status, refusal.by, refusal.at)
@@ -105,6 +131,17 @@ def build_api(
 
     problems.install(app, describe_closed, describe_claimed)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
+    if hardening.calls_per_minute is not None:
+        app.add_middleware(RateLimit, per_minute=hardening.calls_per_minute)
+    if hardening.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(hardening.cors_origins),
+            allow_methods=["GET", "POST", "PATCH", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+        )
+    app.add_middleware(AllowedHosts, hosts=hardening.hosts)
+    app.add_middleware(SecurityHeaders, https=url.startswith("https:"))
     app.add_middleware(Observed, observe=observe)
     app.openapi = lambda: _openapi(app)
     return app

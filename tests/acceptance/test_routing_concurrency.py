@@ -532,7 +532,8 @@ async def test_whoever_left_is_chosen_by_no_server_any_more(replicas: Replicas, 
     assert chosen[False] > 10
     assert chosen[True] == 0
     assert str(leaver) not in has.values()
-    assert {event.cause for event in (entry.event for entry in log) if _moved_from(event, leaver)} == {"departed"}
+    moves = [entry.event for entry in log if isinstance(entry.event, Request.Reassigned)]
+    assert {event.cause for event in moves if event.from_user == leaver} == {"departed"}
 
 
 async def test_nothing_comes_to_whoever_left(replicas: Replicas, clients: Clients) -> None:
@@ -574,10 +575,6 @@ async def test_nothing_comes_to_whoever_left(replicas: Replicas, clients: Client
             assert entry.position < left.json()["position"] or entry.event.to_user != leaver
     assert before > 10
     assert leaver not in has.values()
-
-
-def _moved_from(event: object, person: UUID) -> bool:
-    return isinstance(event, Request.Reassigned) and event.from_user == person
 
 
 async def test_a_revoked_key_stops_at_once_on_every_server(replicas: Replicas, clients: Clients) -> None:

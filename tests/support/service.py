@@ -77,7 +77,7 @@ async def service(
     **settings: Any,
 ) -> AsyncIterator[Service]:
     """A running service on this database. Two of them on one database are two replicas. `chance` picks from lists."""
-    configured = Settings(data_dir=data_dir, database_url=conninfo, **settings)
+    configured = Settings(data_dir=data_dir, database_url=conninfo, **{"allowed_hosts": "handraise.test"} | settings)
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(running(configured, clock, chance, channels))
         await ensure_credentials(app.directory, app.keys, configured, admin_key=True)

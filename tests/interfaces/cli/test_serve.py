@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 import stat
@@ -22,8 +23,14 @@ def test_the_first_start_says_what_to_do_and_later_ones_where_it_is(database: st
     """On a port that it chose: the printed address and credentials.json both name the real one."""
     with ServerProcess(tmp_path / "data", database, port=0) as server:
         credentials = server.data_dir / "credentials.json"
+        link = re.search(r"^  (http\S+/sign-in#\S+)$", server.output, re.M)
+        assert link is not None
         assert server.output == (
             f"Handraise is running at {server.url}\n"
+            "\n"
+            "Sign in as its administrator, once, within 24 hours:\n"
+            "\n"
+            f"  {link[1]}\n"
             "\n"
             f"Its keys are in {credentials}, which only you can read.\n"
             "Try this in another terminal; it says how to answer:\n"
@@ -33,6 +40,8 @@ def test_the_first_start_says_what_to_do_and_later_ones_where_it_is(database: st
             "Ctrl-C stops the server.\n"
         )
         assert not server.url.endswith(":0")
+        assert link[1].startswith(f"{server.url}/sign-in#")
+        assert link[1].partition("#")[2] not in server.log
         assert stat.S_IMODE(credentials.stat().st_mode) == 0o600
         first = read_credentials(server.data_dir)
         assert first is not None

@@ -1,0 +1,132 @@
+"""What every response carries, and what is turned away before anything looks at it."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interfaces.http.callers import SESSION_COOKIE
+from interfaces.http.problems import problem
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+"""The policy of what is data: a browser that takes it for a page may load and run nothing."""
+
+_REMEMBERED_CALLERS = 10_000
+
+
+class SecurityHeaders:
+    """Tells browsers how little they may do with our responses; a page brings its own, wider policy."""
+
+    def __init__(self, app: ASGIApp, *, https: bool) -> None:
+        self._app = app
+        self._https = https
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", _NOTHING)
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["X-Frame-Options"] = "DENY"
+                headers["Referrer-Policy"] = "no-referrer"
+                headers["Cross-Origin-Opener-Policy"] = "same-origin"
+                headers["Cross-Origin-Resource-Policy"] = "same-origin"
+                headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"
+                if scope["path"].startswith("/api/"):
+                    headers.setdefault("Cache-Control", "no-store")
+                if self._https:
+                    headers["Strict-Transport-Security"] = "max-age=31536000"
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+
+class AllowedHosts:
+    """Turns away calls under names that are not ours: a page of another site that points its name at us is one."""
+
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None) -> None:
+        """`hosts` None allows every name."""
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._hosts is not None:
+            host = host_name(Headers(scope=scope).get("host", ""))
+            if host not in self._hosts:
+                detail = f"this server is not called {host[:100]!r}: see HANDRAISE_ALLOWED_HOSTS"
+                await problem(400, "Bad request", detail)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def allowed_hosts(listened_on: str, url: str, given: Iterable[str] | None) -> frozenset[str] | None:
+    """The names that this server answers to; None for any.
+
+    Those given; else its own address and this machine, or any where it listens on all addresses of the machine.
+    """
+    if given is not None:
+        names = {host_name(name) for name in given}
+        return None if "*" in names else frozenset(names | _LOOPBACK)
+    own = urlsplit(url).hostname or ""
+    if listened_on in ("0.0.0.0", "::") and own in _LOOPBACK:  # noqa: S104  comparing, not binding
+        return None
+    return frozenset({own.lower(), listened_on.lower()} | _LOOPBACK)
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    try:
+        return (urlsplit(f"//{host.strip()}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+class RateLimit:
+    """So many calls a minute for each credential, a burst of as many at once; of this replica alone."""
+
+    def __init__(self, app: ASGIApp, *, per_minute: int) -> None:
+        self._app = app
+        self._most = float(per_minute)
+        self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            wait = self._take(_caller_of(scope))
+            if wait > 0:
+                detail = f"this credential may make {self._most:.0f} calls a minute"
+                headers = {"Retry-After": str(int(wait) + 1)}
+                await problem(429, "Too many requests", detail, headers=headers)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _take(self, caller: bytes | None) -> float:
+        """Seconds until this caller may call; 0 when it may now."""
+        if caller is None:
+            return 0.0
+        now = time.monotonic()
+        left, at = self._buckets.pop(caller, (self._most, now))
+        left = min(self._most, left + (now - at) * self._most / 60)
+        wait = 0.0 if left >= 1 else (1 - left) * 60 / self._most
+        self._buckets[caller] = (left if wait else left - 1, now)
+        if len(self._buckets) > _REMEMBERED_CALLERS:
+            self._buckets.popitem(last=False)
+        return wait
+
+
+def _caller_of(scope: Scope) -> bytes | None:
+    headers = Headers(scope=scope)
+    shown = headers.get("authorization")
+    if shown is None and SESSION_COOKIE in (cookie := headers.get("cookie", "")):
+        shown = cookie
+    return None if shown is None else hashlib.sha256(shown.encode("utf-8", "replace")).digest()
