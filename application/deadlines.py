@@ -13,7 +13,7 @@ from application.departures import Departures
 from application.notices import Notices
 from application.ports import DueStep, DueSteps
 from application.requests import Requests
-from domain.timetable import ESCALATE, EXPIRE, NOTIFY
+from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY
 
 SHRED = "shred"
 DEPART = "depart"
@@ -58,6 +58,7 @@ class Deadlines:
                 (EXPIRE, partial(self._expire, now=now)),
                 (ESCALATE, self._escalate),
                 (DEPART, self._depart),
+                (ERASE, partial(self._erase, now=now)),
             ):
                 try:
                     if ids := [step.request_id for step in steps if step.step == kind]:
@@ -100,6 +101,13 @@ class Deadlines:
                 await self._due.done(id, ESCALATE)
 
         await all_of(escalate(id) for id in ids)
+
+    async def _erase(self, ids: Sequence[UUID], now: datetime) -> None:
+        async def erase(id: UUID) -> None:
+            if not await self._requests.erase_as_planned(id, now):
+                await self._due.done(id, ERASE)
+
+        await all_of(erase(id) for id in ids)
 
     async def _depart(self, ids: Sequence[UUID]) -> None:
         for id in ids:

@@ -30,6 +30,9 @@ KINDS: dict[str, type[DirectoryEntry]] = {
 }
 """The kinds of entry, in the order in which one may name those before it."""
 
+MAX_DAYS = 3650
+"""The longest that content can be kept and then erased by itself."""
+
 _MAX_MEMBERS = 10_000
 _TIME = r"HH:MM, from 00:00 to 23:59"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -211,13 +214,16 @@ def _priority(read: Read, path: str, value: Any) -> Any:
     return value
 
 
-def _minutes(read: Read, path: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_MINUTES:
-        read.refuse(path, f"must be more than 0, at most {MAX_MINUTES}")
-        return None
-    return float(value)
+def _number(most: int) -> Callable[[Read, str, Any], float | None]:
+    def reader(read: Read, path: str, value: Any) -> float | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+            read.refuse(path, f"must be more than 0, at most {most}")
+            return None
+        return float(value)
+
+    return reader
 
 
 _READERS: dict[str, Callable[[Read, str, Any], Any]] = {
@@ -237,8 +243,9 @@ _READERS: dict[str, Callable[[Read, str, Any], Any]] = {
     "assignment_strategy": _strategy,
     "default_assignment_strategy": _strategy,
     "default_priority": _priority,
-    "default_expiration_minutes": _minutes,
+    "default_expiration_minutes": _number(MAX_MINUTES),
     "no_self_answer": _boolean,
+    "erase_after_days": _number(MAX_DAYS),
 }
 
 

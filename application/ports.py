@@ -224,6 +224,7 @@ class RequestTypeEntry:
     default_priority: int | None
     default_expiration_minutes: float | None
     no_self_answer: bool
+    erase_after_days: float | None
 
 
 @dataclass(frozen=True, slots=True)

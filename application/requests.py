@@ -44,7 +44,7 @@ from domain.escalation import errors_in_strategy
 from domain.recorded import RecordedEvent
 from domain.request import NO_CHANNELS, NO_SUCH_REQUEST, Request, request_id
 from domain.request_types import find_request_type
-from domain.routing import Facts, Routed, Subject, back_to_list, follow, resolve
+from domain.routing import Facts, RequestTypeFacts, Routed, Subject, back_to_list, follow, resolve
 from domain.strategies import Parsed, Strategy, parse
 from domain.text import is_blank, json_depth, json_size, text_errors
 from domain.unique_ids import unique_id_errors
@@ -167,6 +167,7 @@ class Requests:
             expires_at: datetime | None,
             of_type: Strategy | None = None,
             channels: Mapping[str, timedelta] = NO_CHANNELS,
+            erase_after: timedelta | None = None,
         ) -> Request:
             return Request.ask(
                 by=by,
@@ -187,20 +188,22 @@ class Requests:
                 metadata=ask.metadata,
                 of_type=of_type,
                 channels=channels,
+                erase_after=erase_after,
             )
 
         def make(facts: Facts, now: datetime) -> Request:
             if unknown is not None:
                 raise unknown
             explained = self._explained(ask, subject, facts, now)
-            of_type = facts.request_types.get(subject.request_type)
+            of_type = facts.request_types.get(subject.request_type, RequestTypeFacts())
             return made(
                 now,
                 explained.decision,
                 explained.priority,
                 explained.expires_at,
-                None if of_type is None else of_type.strategy.strategy,
+                of_type.strategy.strategy,
                 self._channels(),
+                None if of_type.erase_after_days is None else timedelta(days=of_type.erase_after_days),
             )
 
         id = request_id(by.id, unique_id)
@@ -576,6 +579,18 @@ class Requests:
             with suppress(VersionConflict):  # somebody was first; unless that closed it, it is due still
                 await self._store.save(request)
                 return
+
+    async def erase_as_planned(self, id: UUID, now: datetime) -> bool:
+        """Carry out the erasure that has come by the database's time `now`; False where there is none to come."""
+        for _ in range(_ATTEMPTS):
+            request = await self._store.request(id)
+            if request is None or request.erase_due is None:
+                return False
+            request.erase_as_planned(now=now)
+            with suppress(VersionConflict):  # somebody was first; unless that erased it, it is due still
+                await self._store.save(request)
+                return True
+        raise Unavailable(f"request {id} is being changed by many at once; its content is erased later")
 
     async def escalate(self, id: UUID) -> bool:
         """Carry out the step of the ladder that is due, decided while nobody else can write.

@@ -35,7 +35,7 @@ from domain.errors import (
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.routing import Subject
 from domain.strategies import Strategy, parse
-from domain.timetable import WEB, Timetable, make_plan
+from domain.timetable import ERASE, WEB, Timetable, make_plan
 
 NO_SUCH_REQUEST = "this agent has no request with that id or unique_id"
 """Said to an agent, whether there is none or it is another's."""
@@ -307,8 +307,11 @@ class Request(BaseAggregate[UUID]):
         metadata: dict[str, Any] | None = None,
         of_type: Strategy | None = None,
         channels: Mapping[str, timedelta] = NO_CHANNELS,
+        erase_after: timedelta | None = None,
     ) -> Self:
         """A new request. `of_type` is the request type's strategy, `channels` those that are set up, for its plan.
+
+        Its content is erased `erase_after` it closed.
 
         Raises `Invalid` for a deadline that has passed already.
         """
@@ -331,7 +334,7 @@ class Request(BaseAggregate[UUID]):
             priority=priority,
             expires_at=expires_at,
             assignment=decision.as_fact(),
-            plan=make_plan(now, expires_at, decision.strategy, of_type, channels),
+            plan=make_plan(now, expires_at, decision.strategy, of_type, channels, erase_after),
             message=message,
             context=context,
             response_schema=None if schema is None else dict(schema),
@@ -373,9 +376,18 @@ class Request(BaseAggregate[UUID]):
 
     @property
     def plan(self) -> list[dict[str, Any]]:
-        """What happens next, and when; of a closed request what was planned when it was asked."""
-        shown = [{name: step[name] for name in ("step", "at", "what")} for step in self.asked.plan]
-        return [step for step in shown if step["step"] == "show"] + self.timetable.upcoming() if self.is_open else shown
+        """What happens next, and when; of a closed request what was planned when it was asked.
+
+        When the content is erased is known only once the request is closed.
+        """
+        shown = [
+            {name: step[name] for name in ("step", "at", "what")} for step in self.asked.plan if step["step"] != ERASE
+        ]
+        if self.is_open:
+            return [step for step in shown if step["step"] == "show"] + self.timetable.upcoming()
+        due = self.erase_due
+        erasing = [] if due is None else [step for step in self.asked.plan if step["step"] == ERASE]
+        return shown + [{"step": ERASE, "at": instant(due), "what": step["what"]} for step in erasing if due]
 
     @property
     def subject(self) -> Subject:
@@ -809,6 +821,18 @@ class Request(BaseAggregate[UUID]):
         if not closing.sealed:
             raise Conflict("the answer is not sealed: read it from the request itself")
         return closing
+
+    @property
+    def erase_due(self) -> datetime | None:
+        """When the content is erased as was planned when it was asked; None: it is open, never, or erased already."""
+        after = self.timetable.erase_after
+        return None if self.closing is None or after is None or self.erased else self.closing.timestamp + after
+
+    def erase_as_planned(self, *, now: datetime) -> None:
+        """Carry out the erasure that its plan has. Nothing happens where it is open, or before its time."""
+        due = self.erase_due
+        if due is not None and due <= now:
+            self.trigger_event(self.ContentErased, timestamp=now, actor=SYSTEM)
 
     def erase(self, *, by: Caller, now: datetime) -> None:
         """Have the content made unreadable. Raises `NotAllowed`, or `Conflict` while the request is open."""

@@ -31,7 +31,10 @@ class RequestType(DirectoryEntry):
 
     TOPIC = "handraise.RequestType"
     KIND = "request_type"
-    FIELDS = ("name", "default_assignment_strategy", "default_priority", "default_expiration_minutes", "no_self_answer")
+    FIELDS = (
+        "name", "default_assignment_strategy", "default_priority", "default_expiration_minutes", "no_self_answer",
+        "erase_after_days",
+    )  # fmt: skip
 
     class Event(RecordedEvent):
         """Base of the events of a request type."""
@@ -54,6 +57,7 @@ class RequestType(DirectoryEntry):
         default_priority: int | None
         default_expiration_minutes: float | None
         no_self_answer: bool
+        erase_after_days: float | None
 
     class Changed(Event):
         """Something about it changed: all fields, as they are from here on."""
@@ -65,6 +69,7 @@ class RequestType(DirectoryEntry):
         default_priority: int | None
         default_expiration_minutes: float | None
         no_self_answer: bool
+        erase_after_days: float | None
 
     class Removed(Event):
         """The type is no more."""
@@ -81,3 +86,5 @@ class RequestType(DirectoryEntry):
         self.default_priority: int | None = None
         self.default_expiration_minutes: float | None = None
         self.no_self_answer = False
+        self.erase_after_days: float | None = None
+        """Days after a request closed; None: its content is kept."""

@@ -114,6 +114,7 @@ class RequestTypeFacts:
     priority: int | None = None
     expiration_minutes: float | None = None
     no_self_answer: bool = False
+    erase_after_days: float | None = None
 
 
 @dataclass(slots=True)

@@ -13,12 +13,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain.escalation import Rung, ladder
-from domain.strategies import Strategy, delay_of, reminder_of
+from domain.strategies import (
+    OF_A_LIST,
+    SPECIFIC_USER,
+    Strategy,
+    delay_of,
+    list_named,
+    reminder_of,
+    user_named,
+)
 
 EXPIRE = "expire"
 ESCALATE = "escalate"
 NOTIFY = "notify"
 REMIND = "remind"
+ERASE = "erase"
 
 MOST_REMINDERS = 3
 MOST_ATTEMPTS = 8
@@ -43,11 +52,13 @@ def make_plan(
     strategy: Strategy | None,
     of_type: Strategy | None,
     channels: Mapping[str, timedelta],
+    erase_after: timedelta | None = None,
 ) -> list[dict[str, Any]]:
     """The plan of a request that is asked now.
 
     `strategy` is the one that won; `of_type` the request type's, for the delay of notices where the winner does not
-    say; `channels` are those that are set up, each with the delay it has where neither says.
+    say; `channels` are those that are set up, each with the delay it has where neither says. The content is erased
+    `erase_after` the request closed: that step has no time yet, and stands last.
     """
     steps: list[tuple[datetime, dict[str, Any]]] = [(now, {"step": "show", "what": "shown in the inbox"})]
     given = delay_of(strategy or {})
@@ -69,7 +80,11 @@ def make_plan(
     if expires_at is not None:
         steps.append((expires_at, {"step": EXPIRE, "what": "expires unless it was answered"}))
     steps.sort(key=lambda step: step[0])
-    return [{"step": step["step"], "at": _instant(at), **step} for at, step in steps]
+    plan = [{"step": step["step"], "at": _instant(at), **step} for at, step in steps]
+    if erase_after is not None:
+        what = f"content is erased {_days(erase_after)} after closing"
+        plan.append({"step": ERASE, "what": what, "after_seconds": erase_after.total_seconds()})
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +124,10 @@ class Timetable:
         self._rung_due = asked_at + self._rungs[0].after if self._rungs else None
         reminders = [step for step in plan if _kind(step["step"]) == REMIND]
         self._remind_every = timedelta(seconds=reminders[0]["after_seconds"]) if reminders else None
+        erasing = [step for step in plan if step["step"] == ERASE]
+        self.erase_after = timedelta(seconds=erasing[0]["after_seconds"]) if erasing else None
+        """How long after the request closed its content is erased."""
+
         self._channels: dict[str, _Channel] = {}
         for step in plan:
             if _kind(step["step"]) == NOTIFY:
@@ -233,7 +252,7 @@ class Timetable:
 
     @property
     def kinds(self) -> list[str]:
-        """All kinds of step that this request ever has."""
+        """All kinds of step that this request ever has while it is open."""
         return [EXPIRE, *([ESCALATE] if self._rungs else []), *(f"{NOTIFY}:{name}" for name in self._channels)]
 
     def upcoming(self) -> list[dict[str, Any]]:
@@ -280,11 +299,11 @@ def _rest(step: str) -> str:
 
 
 def _what(rung: Rung) -> str:
-    to = rung.to
-    whom = to.get("userID") or to.get("listID")
-    name = f"{to['type']} {whom}" if isinstance(whom, str) else str(to["type"])
+    type_ = rung.to["type"]
+    name = user_named(rung.to) if type_ == SPECIFIC_USER else list_named(rung.to) if type_ in OF_A_LIST else None
+    whom = type_ if name is None else f"{type_} {name}"
     again = ", again and again" if rung.repeat else ""
-    return (f"more people are told: {name}" if rung.notify_only else f"goes to: {name}") + again
+    return (f"more people are told: {whom}" if rung.notify_only else f"goes to: {whom}") + again
 
 
 def _rung_as_fact(rung: Rung) -> dict[str, Any]:
@@ -298,6 +317,11 @@ def _rung_as_fact(rung: Rung) -> dict[str, Any]:
 
 def _rung_from_fact(step: Mapping[str, Any]) -> Rung:
     return Rung(timedelta(seconds=step["after_seconds"]), step["to"], step["notify_only"], step["repeat"])
+
+
+def _days(span: timedelta) -> str:
+    days = span / timedelta(days=1)
+    return "1 day" if days == 1 else f"{days:g} days"
 
 
 def _instant(at: datetime) -> str:

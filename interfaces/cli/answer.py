@@ -33,6 +33,10 @@ def show(
     _show_question(request)
     _show_facts(request)
     print()
+    upcoming = [step for step in request["plan"] if step["step"] != "show"]
+    if upcoming and request["status"] == "Requested":
+        write_table(("at", "next"), ((step["at"], step["what"]) for step in upcoming))
+        print()
     write_table(
         ("at", "event", "by", "what"),
         ((item["at"], item["type"], item["actor"], _what(item)) for item in history),

@@ -293,4 +293,5 @@ def _show_request_type(entry: RequestTypeEntry, names: Names) -> dict[str, Any]:
         "default_priority": entry.default_priority,
         "default_expiration_minutes": entry.default_expiration_minutes,
         "no_self_answer": entry.no_self_answer,
+        "erase_after_days": entry.erase_after_days,
     }

@@ -148,6 +148,9 @@ class RequestTypeFields(Body):
     default_priority: int | None = None
     default_expiration_minutes: float | None = None
     no_self_answer: bool = Field(False, description="The run user may not answer, and has to be named.")
+    erase_after_days: float | None = Field(
+        None, description="Content is erased so many days after a request closed: more than 0, at most 3650."
+    )
 
 
 class NewRequestType(RequestTypeFields):
@@ -265,6 +268,7 @@ class RequestTypeView(BaseModel):
     default_priority: int | None
     default_expiration_minutes: float | None
     no_self_answer: bool
+    erase_after_days: float | None
 
 
 class KeyView(BaseModel):

@@ -263,7 +263,7 @@ class PostgresDirectory:
     async def request_types(self, after: str, limit: int) -> list[RequestTypeEntry]:
         columns = (
             "id, readable_id, name, default_assignment_strategy, default_priority, default_expiration_minutes,"
-            " no_self_answer"
+            " no_self_answer, erase_after_days"
         )
         return await self._page(RequestTypeEntry, columns, "request_types", after, limit)
 

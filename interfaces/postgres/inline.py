@@ -26,7 +26,7 @@ from domain.recorded import RecordedEvent
 from domain.request import RECEIPT_LIFETIME, Request
 from domain.request_types import RequestType
 from domain.sessions import Session, SignInLink
-from domain.timetable import ESCALATE, EXPIRE, NOTIFY, WEB
+from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, WEB
 from domain.users import User, away
 
 
@@ -146,16 +146,17 @@ CHANGE_CATEGORY = Bulk(
 REMOVE_CATEGORY = Bulk("UPDATE categories SET removed = true WHERE id = ANY(%b::uuid[])")
 ADD_REQUEST_TYPE = Bulk(
     "INSERT INTO request_types (id, readable_id, name, default_assignment_strategy, default_priority,"
-    " default_expiration_minutes, no_self_answer)"
-    " SELECT id, readable_id, name, strategy::jsonb, priority, minutes, no_self_answer"
-    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[])"
-    " AS a(id, readable_id, name, strategy, priority, minutes, no_self_answer)"
+    " default_expiration_minutes, no_self_answer, erase_after_days)"
+    " SELECT id, readable_id, name, strategy::jsonb, priority, minutes, no_self_answer, days"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[],"
+    " %b::float8[]) AS a(id, readable_id, name, strategy, priority, minutes, no_self_answer, days)"
 )
 CHANGE_REQUEST_TYPE = Bulk(
     "UPDATE request_types SET name = c.name, default_assignment_strategy = c.strategy::jsonb,"
-    " default_priority = c.priority, default_expiration_minutes = c.minutes, no_self_answer = c.no_self_answer"
-    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[])"
-    " AS c(id, name, strategy, priority, minutes, no_self_answer) WHERE request_types.id = c.id"
+    " default_priority = c.priority, default_expiration_minutes = c.minutes, no_self_answer = c.no_self_answer,"
+    " erase_after_days = c.days"
+    " FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::integer[], %b::float8[], %b::boolean[], %b::float8[])"
+    " AS c(id, name, strategy, priority, minutes, no_self_answer, days) WHERE request_types.id = c.id"
 )
 REMOVE_REQUEST_TYPE = Bulk("UPDATE request_types SET removed = true WHERE id = ANY(%b::uuid[])")
 ADD_KEY = Bulk(
@@ -274,13 +275,15 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
             yield REMOVE_DUE_STEPS, (id,)
             if isinstance(event, Request.Responded) and event.sealed_until is not None:
                 yield SET_DUE_STEP, (id, SHRED, event.sealed_until)
+            if request.erase_due is not None:
+                yield SET_DUE_STEP, (id, ERASE, request.erase_due)
             yield COUNT_OPEN, (request.asked.agent_id, -1)
             yield COUNT_OPEN, (directory_id(RequestType.KIND, request.asked.request_type), -1)
             yield from _count(request.assigned_to, request.assigned_list, -1)
         case Request.Collected():
             yield SET_DUE_STEP, (id, SHRED, event.timestamp + RECEIPT_LIFETIME + timedelta(seconds=1))
         case Request.Acknowledged():
-            yield REMOVE_DUE_STEPS, (id,)
+            yield REMOVE_DUE_STEP, (id, SHRED)
             yield REMOVE_SEALED_ANSWER, (id,)
         case Request.ContentErased():
             yield REMOVE_DUE_STEPS, (id,)
@@ -394,6 +397,7 @@ def _type_values(event: RequestType.Added | RequestType.Changed) -> tuple[Any, .
         event.default_priority,
         event.default_expiration_minutes,
         event.no_self_answer,
+        event.erase_after_days,
     )
 
 

@@ -100,7 +100,7 @@ class RoutingFacts:
             facts.categories[id] = Level(readable_id, parse(strategy), parent)
         cursor = await connection.execute(
             "SELECT readable_id, default_assignment_strategy, default_priority, default_expiration_minutes,"
-            " no_self_answer FROM request_types WHERE NOT removed",
+            " no_self_answer, erase_after_days FROM request_types WHERE NOT removed",
             binary=True,
         )
         for readable_id, strategy, *values in await cursor.fetchall():

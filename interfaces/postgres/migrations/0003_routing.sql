@@ -61,6 +61,7 @@ CREATE TABLE request_types (
     default_priority integer,
     default_expiration_minutes double precision,
     no_self_answer boolean NOT NULL DEFAULT false,
+    erase_after_days double precision,
     removed boolean NOT NULL DEFAULT false
 );
 
