@@ -146,6 +146,23 @@ class DirectoryService:
                 continue
         raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
 
+    async def erase_person(self, readable_id: str, *, by: Caller | None) -> int:
+        """Make name and addresses of a removed person unreadable for good; returns the position.
+
+        Raises `NotAllowed`, `NotFound`, or `Conflict` for somebody who was not removed.
+        """
+        actor = check_administrator(by)
+        for _ in range(_ATTEMPTS):
+            person = await self._store.entry(User, directory_id(User.KIND, readable_id))
+            if person is None:
+                raise NotFound(f"there is no user {readable_id!r}")
+            person.erase(actor=actor, now=self._clock.now())
+            try:
+                return await self._store.save(person) or await self._store.head()
+            except VersionConflict:
+                continue
+        raise Unavailable(f"user {readable_id!r} is being changed by many at once; nothing was erased, try again")
+
     async def seed(self) -> None:
         """Have the request types and categories that every installation begins with, once and for all."""
         now = self._clock.now()

@@ -739,7 +739,7 @@ def _check_may_be_asked(id: UUID, name: str, facts: Facts) -> None:
 def _must_beat_deadline(request: Request) -> bool:
     """Whether what is about to be written is allowed only before the request's deadline."""
     return any(
-        isinstance(event, (Request.Responded, Request.Cancelled, Request.Reassigned))
+        isinstance(event, (Request.Responded, Request.Cancelled, Request.Reassigned, Request.Snoozed))
         for event in request.pending_events
     )
 

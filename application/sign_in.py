@@ -103,13 +103,14 @@ class SignIn:
 
         Raises `NotSignedIn`, the same for an unknown person as for a wrong password, or `TooManyAttempts`.
         """
-        name = name.strip().casefold()[:400]
-        await self._attempts.begin(name, address)
+        name = name.strip()[:400]
+        counted = name.casefold()  # at least as wide as what the directory takes for the same name
+        await self._attempts.begin(counted, address)
         found = await self._directory.password_of(name)
         right = await self._passwords.matches(None if found is None else found[1], password[: LONGEST_PASSWORD + 1])
         if found is None or not right:
             raise NotSignedIn(_REFUSED)
-        await self._attempts.succeeded(name, address)
+        await self._attempts.succeeded(counted, address)
         return await self._open(found[0], "password", instead_of)
 
     async def with_link(self, token: str, *, instead_of: Caller | None = None) -> NewSession:

@@ -87,7 +87,7 @@ def _ladder_errors(strategy: Mapping[str, Any], path: str, complete: bool) -> li
         if minutes is None:
             errors.append(FieldError(f"{at}/afterMinutes", f"must be more than 0, at most {MAX_MINUTES}"))
         for name in ("notifyOnly", "repeat"):
-            if not isinstance(fields.get(name, False), bool):
+            if not isinstance(fields.get(name), bool | None):
                 errors.append(FieldError(f"{at}/{name}", "must be true or false"))
         if fields.get("repeat") is True:
             if place != len(steps) - 1:

@@ -35,7 +35,7 @@ from domain.errors import (
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.routing import Subject
 from domain.strategies import Strategy, parse
-from domain.timetable import ERASE, WEB, Timetable, make_plan
+from domain.timetable import ERASE, EXPIRE, WEB, Notice, Timetable, make_plan
 
 NO_SUCH_REQUEST = "this agent has no request with that id or unique_id"
 """Said to an agent, whether there is none or it is another's."""
@@ -384,10 +384,19 @@ class Request(BaseAggregate[UUID]):
             {name: step[name] for name in ("step", "at", "what")} for step in self.asked.plan if step["step"] != ERASE
         ]
         if self.is_open:
-            return [step for step in shown if step["step"] == "show"] + self.timetable.upcoming()
-        due = self.erase_due
-        erasing = [] if due is None else [step for step in self.asked.plan if step["step"] == ERASE]
-        return shown + [{"step": ERASE, "at": instant(due), "what": step["what"]} for step in erasing if due]
+            deadline = self.asked.expires_at
+            return [step for step in shown if step["step"] == "show"] + [
+                step
+                for step in self.timetable.upcoming()
+                if deadline is None or step["step"] == EXPIRE or step["at"] < instant(deadline)
+            ]
+        if (due := self.erase_due) is not None:
+            shown += [{"step": ERASE, "at": instant(due), "what": erasing["what"]} for erasing in self._erasing]
+        return shown
+
+    @property
+    def _erasing(self) -> list[dict[str, Any]]:
+        return [step for step in self.asked.plan if step["step"] == ERASE]
 
     @property
     def subject(self) -> Subject:
@@ -740,10 +749,14 @@ class Request(BaseAggregate[UUID]):
     ) -> None:
         """A channel gave a notice, or failed with `error`; nothing happens where that is known already.
 
-        `recipient` was told; `planned_for` says whom the notice was for, None: whoever was responsible.
+        `recipient` was told; `planned_for` says whom the notice was for, None: whoever was responsible. One that was
+        given although it was no longer wanted, since the request moved meanwhile, is recorded all the same: the
+        channel shows it, and must be able to find it again.
         """
         notice = self.timetable.notice(channel, step, planned_for)
-        if notice is None or notice.attempt != attempt:
+        wanted = notice is not None and notice.attempt == attempt
+        late = error is None and self.timetable.was_given_up(channel, Notice(step, now, attempt, planned_for))
+        if not wanted and not late:
             return
         self.trigger_event(
             self.Notified,

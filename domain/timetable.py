@@ -33,6 +33,7 @@ MOST_REMINDERS = 3
 MOST_ATTEMPTS = 8
 _FIRST_RETRY = timedelta(seconds=30)
 _LONGEST_RETRY = timedelta(hours=1)
+_LONGEST_ASKED_FOR = timedelta(days=1)
 
 WEB = "web"
 """The channel that everybody has: the request stands in their inbox from that moment on."""
@@ -43,7 +44,7 @@ def retry_after(attempt: int, asked_for: timedelta | None = None) -> timedelta |
     if attempt >= MOST_ATTEMPTS:
         return None
     delay = min(_FIRST_RETRY * 2 ** (attempt - 1), _LONGEST_RETRY)
-    return delay if asked_for is None else max(delay, asked_for)
+    return delay if asked_for is None else min(max(delay, asked_for), _LONGEST_ASKED_FOR)
 
 
 def make_plan(
@@ -107,6 +108,9 @@ class _Channel:
     reminded: int = 0
     """How many of them were given, or tried."""
 
+    given_up: set[tuple[str, int, str | None]] = field(default_factory=set[tuple[str, int, "str | None"]])
+    """(step, attempt, to) of notices that were not wanted any more when the request moved; one may be on its way."""
+
     owes: bool = False
     """Whether those who share it had not been told yet when somebody claimed it."""
 
@@ -151,6 +155,7 @@ class Timetable:
             self._rung_due = at + self._rungs[self._rung].after
         for channel in self._channels.values():
             untold = channel.owes or any(notice.to is None and _kind(notice.step) != REMIND for notice in channel.queue)
+            channel.given_up.update((notice.step, notice.attempt, notice.to) for notice in channel.queue)
             channel.queue.clear()
             channel.owes = cause == "claimed" and untold
             if cause == "escalated":
@@ -174,7 +179,10 @@ class Timetable:
         """A channel gave a notice, or failed to; `retry_at` is when it tries again."""
         of = self._channels.get(channel)
         given = None if of is None else _find(of.queue, step, to) or _find(of.queue, step, None)
-        if of is None or given is None:
+        if of is None:
+            return
+        if given is None:
+            of.given_up -= {(step, attempt, to), (step, attempt, None)}
             return
         of.queue.remove(given)
         of.reminded += attempt == 1 and _kind(step) == REMIND
@@ -238,6 +246,11 @@ class Timetable:
         """This notice, while it is still to be given."""
         of = self._channels.get(channel)
         return None if of is None else _find(of.queue, step, to)
+
+    def was_given_up(self, channel: str, notice: Notice) -> bool:
+        """Whether this notice was planned, and then not wanted any more."""
+        of = self._channels.get(channel)
+        return of is not None and (notice.step, notice.attempt, notice.to) in of.given_up
 
     def due(self) -> dict[str, datetime]:
         """When each kind of step comes next: `expire`, `escalate`, and `notify:<channel>` for each channel."""

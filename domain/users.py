@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from domain.callers import Role
 from domain.directory import DirectoryEntry
+from domain.errors import Conflict
 from domain.recorded import RecordedCreation, RecordedEvent
 
 
@@ -68,6 +69,15 @@ class User(DirectoryEntry):
             entry.removed = True
             entry.active = False
 
+    class ContentErased(Event):
+        """The data key was destroyed: name and addresses can no longer be read, the facts stay."""
+
+        TOPIC = "handraise.User.ContentErased"
+
+        def remember(self, entry: User) -> None:
+            entry.erased = True
+            entry.name = entry.email = entry.slack_user_id = None
+
     class PasswordSet(Event):
         """The person set a password. Its hash stands beside the log."""
 
@@ -83,6 +93,17 @@ class User(DirectoryEntry):
         self.name: str | None = None
         self.email: str | None = None
         self.slack_user_id: str | None = None
+        self.erased = False
+
+    def erase(self, *, actor: str, now: datetime) -> None:
+        """Have name and addresses made unreadable for good; a repeat does nothing.
+
+        Raises `Conflict` while the person is in the directory.
+        """
+        if not self.removed:
+            raise Conflict(f"user {self.readable_id!r} is still in the directory: remove them first, then erase them")
+        if not self.erased:
+            self.trigger_event(self.ContentErased, timestamp=now, actor=actor)
 
     def set_password(self, *, actor: str, now: datetime) -> None:
         """Record that the person has another password."""

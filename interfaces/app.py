@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -41,7 +42,7 @@ from interfaces.postgres.due import PostgresDueSteps
 from interfaces.postgres.embedded import EmbeddedPostgres
 from interfaces.postgres.export import AuditExport
 from interfaces.postgres.facts import PostgresFacts
-from interfaces.postgres.installation import check_master_key
+from interfaces.postgres.installation import KeyWatch, check_master_key
 from interfaces.postgres.last_use import KeyUse
 from interfaces.postgres.log import PostgresLog
 from interfaces.postgres.migrate import migrate, prepare_read_models
@@ -120,7 +121,7 @@ async def running(
             postgres = await stack.enter_async_context(EmbeddedPostgres(settings.data_dir))
         conninfo = settings.database_url or _conninfo(postgres)
         await migrate(conninfo)
-        key = MasterKey(master_key(settings))
+        key = MasterKey(master_key(settings), reread=partial(master_key, settings))
         async with await psycopg.AsyncConnection.connect(conninfo) as connection:
             await check_master_key(connection, key)
             await prepare_read_models(connection, READ_MODELS)
@@ -129,13 +130,16 @@ async def running(
         pool = new_pool(conninfo, settings.database_pool_size)
         await pool.open(wait=True, timeout=30)
         stack.push_async_callback(pool.close)
-        tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds)
+        tail = Tail(
+            conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend_to_keys=KeyWatch(key)
+        )
         writer = Writer(
             conninfo,
             clock,
             on_committed=tail.committed,
             queue_size=settings.max_queued_writes,
             routing=RoutingFacts(chance),
+            master_key=key,
         )
         store = PostgresEventStore(pool, writer, key)
         directory = PostgresDirectory(pool, clock)
@@ -201,6 +205,8 @@ async def running(
             checks = {"writer": writer.connected, "tail": tail.listening, "projector": projector.failure is None}
             if postgres is not None:
                 checks = {"postgres": postgres.running} | checks
+            if key.lost:
+                checks["master key"] = False
             return checks, {"parked_aggregates": projector.parked, "projection_behind": projector.behind}
 
         def observe(route: str, status: int, seconds: float) -> None:

@@ -69,12 +69,27 @@ def master_key(settings: Settings) -> bytes:
         raise UnreadableFile(f"{path} does not hold a master key; put back the one that was there") from None
 
 
+def write_master_key(data_dir: Path, key: bytes) -> Path:
+    """Write `secret.key`, for its present owner's eyes only (0600), whole or not at all, and safe from a power cut."""
+    path = data_dir / SECRET_KEY
+    _write_private(path, base64.urlsafe_b64encode(key) + b"\n")
+    folder = os.open(data_dir, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return path
+
+
 def _write_private(path: Path, content: bytes, *, replace: bool = True) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
+            if replace and os.geteuid() == 0 and path.exists():  # root must not lock out the server's own user
+                owner = path.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             os.fsync(file.fileno())
         if replace:
             os.replace(temporary, path)

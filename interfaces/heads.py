@@ -25,8 +25,13 @@ class HeadSigner:
     """Signs heads with a key made from the master key; anybody can check with the public key."""
 
     def __init__(self, master_key: MasterKey, clock: Clock) -> None:
-        self._key = Ed25519PrivateKey.from_private_bytes(master_key.derive("head signature"))
+        self._master_key = master_key
         self._clock = clock
+
+    @property
+    def _key(self) -> Ed25519PrivateKey:
+        """Made anew each time: it changes when the master key is rotated, on all replicas together."""
+        return Ed25519PrivateKey.from_private_bytes(self._master_key.derive("head signature"))
 
     @property
     def public_key(self) -> str:

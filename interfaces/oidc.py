@@ -9,6 +9,7 @@ import json
 import secrets
 import time
 from typing import Any
+from urllib.parse import quote_plus
 
 import httpx
 import structlog
@@ -29,6 +30,8 @@ _STATE_SECONDS = 600
 _KEYS_SECONDS = 3600
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by a key of the provider's. Never `none`, nor one that our own secret could make."""
+
+_NEEDED = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
 
 log = structlog.get_logger(__name__)
 
@@ -101,11 +104,12 @@ class OpenIdProvider:
         try:
             token = await self._token(metadata["token_endpoint"], redirect_uri, query["code"], kept["verifier"])
             claims = await self._claims(str(token.get("id_token", "")), kept["nonce"])
-        except (JoseError, AuthlibBaseError, ValueError, KeyError, httpx.HTTPError) as error:
+        except (JoseError, AuthlibBaseError, ValueError, TypeError, KeyError, httpx.HTTPError) as error:
             log.warning("sign-in failed", error=type(error).__name__)
             raise NotSignedIn(f"what {self.name} answered could not be verified: begin again") from None
         email = claims.get("email")
-        if not isinstance(email, str) or claims.get("email_verified") is False:
+        # Some say it as text, and some not at all: then whoever set the provider up here vouches for its addresses.
+        if not isinstance(email, str) or claims.get("email_verified", True) not in (True, "true"):
             raise NotSignedIn(f"{self.name} does not say which e-mail address is yours, or it is not verified")
         return email
 
@@ -113,7 +117,7 @@ class OpenIdProvider:
         """The claims of a token that the provider made for us, just now. Raises `JoseError` or `ValueError`."""
         try:
             decoded = jwt.decode(id_token, await self._key_set(), algorithms=_ALGORITHMS)
-        except (JoseError, ValueError):  # the provider may have new keys
+        except (JoseError, ValueError, TypeError):  # the provider may have new keys
             decoded = jwt.decode(id_token, await self._key_set(afresh=True), algorithms=_ALGORITHMS)
         claims = CodeIDToken(
             decoded.claims,
@@ -141,17 +145,23 @@ class OpenIdProvider:
         if self._client_secret is None:
             form["client_id"] = self._client_id
         else:
-            auth = httpx.BasicAuth(self._client_id, self._client_secret)
+            auth = httpx.BasicAuth(quote_plus(self._client_id), quote_plus(self._client_secret))  # RFC 6749, 2.3.1
         response = await self._http.post(endpoint, data=form, auth=auth or httpx.USE_CLIENT_DEFAULT)
         response.raise_for_status()
-        return response.json()
+        answer = response.json()
+        if not isinstance(answer, dict):
+            raise ValueError("no tokens")
+        return answer
 
     async def _discover(self) -> dict[str, Any]:
         async with self._reading:
             found = self._metadata
             if found is None:
                 found = await self._get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
-                if str(found.get("issuer", "")).rstrip("/") != self._issuer.rstrip("/"):
+                if not (isinstance(found, dict) and all(isinstance(found.get(name), str) for name in _NEEDED)):
+                    log.error("the provider does not describe itself", issuer=self._issuer)
+                    raise Unavailable("the identity provider does not say how to sign in with it")
+                if found["issuer"].rstrip("/") != self._issuer.rstrip("/"):
                     log.error("the provider calls itself something else", issuer=self._issuer)
                     raise Unavailable("the identity provider is not the one that was set up")
                 self._metadata = found

@@ -19,11 +19,13 @@ from psycopg.rows import dict_row
 
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.request import Request, instant
+from domain.users import User
 from projections.bulk import for_all
 from projections.log import Entry
 from projections.read_models import snapshot
 from projections.words import searchable
 
+_ERASING = (Request.ContentErased, User.ContentErased)
 _COMMON = {field.name for field in dataclasses.fields(RecordedCreation)}
 _SEARCHED_CHARACTERS = 100_000
 
@@ -70,7 +72,7 @@ class Audit:
             ],
         )
         await for_all(connection, _INSERT, [_row(entry) for entry in entries])
-        erased = [(entry.aggregate_id,) for entry in entries if isinstance(entry.event, Request.ContentErased)]
+        erased = [(entry.aggregate_id,) for entry in entries if isinstance(entry.event, _ERASING)]
         await for_all(connection, _ERASE, erased)
 
 

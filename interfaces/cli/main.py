@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from interfaces.cli import answer, ask, directory, maintenance, read_models, reading, serve
+from interfaces.cli import answer, ask, directory, erase, maintenance, read_models, reading, secret, serve
 from interfaces.cli.connection import where_key_is_from
 from interfaces.cli.output import CommandFailed, command, say
 
@@ -23,11 +23,13 @@ app.command()(ask.ask)
 app.command()(answer.show)
 app.command()(answer.answer)
 app.command()(answer.cancel)
+app.command()(erase.erase)
 app.command()(reading.inbox)
 app.add_typer(directory.user, name="user")
 app.add_typer(directory.agent, name="agent")
 app.add_typer(directory.key, name="key")
 app.add_typer(directory.directory, name="directory")
+app.add_typer(secret.secret, name="secret")
 app.command()(reading.export)
 app.command()(maintenance.doctor)
 app.command()(maintenance.verify)

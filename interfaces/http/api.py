@@ -101,7 +101,7 @@ def build_api(
 
     app.include_router(moving_routes(requests, represent, authenticate, reads, directory))
     app.include_router(request_routes(requests, represent, authenticate, reads))
-    app.include_router(directory_routes(directory_service, store, represent, authenticate, reads))
+    app.include_router(directory_routes(directory_service, sign_in, store, represent, authenticate, reads))
     app.include_router(key_routes(keys, store, represent, authenticate, reads))
     app.include_router(list_routes(reads, directory, represent, authenticate, clock))
     app.include_router(dashboard_routes(reads, represent, authenticate, clock))
@@ -141,8 +141,10 @@ def build_api(
             allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
         )
     app.add_middleware(AllowedHosts, hosts=hardening.hosts)
-    app.add_middleware(SecurityHeaders, https=url.startswith("https:"))
     app.add_middleware(Observed, observe=observe)
+    stack = app.build_middleware_stack
+    # Around the whole of it: what Starlette answers to a failure of ours passes none of the above.
+    app.build_middleware_stack = lambda: SecurityHeaders(stack(), https=url.startswith("https:"))
     app.openapi = lambda: _openapi(app)
     return app
 

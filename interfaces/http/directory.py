@@ -19,6 +19,7 @@ from application.ports import (
     RequestTypeEntry,
     UserEntry,
 )
+from application.sign_in import SignIn
 from domain.callers import PersonCaller
 from interfaces.http import directory_models as models
 from interfaces.http.callers import Authenticate, authenticated_route
@@ -83,6 +84,7 @@ def collections(directory: DirectoryService) -> tuple[Collection, ...]:
 
 def directory_routes(
     directory: DirectoryService,
+    sign_in: SignIn,
     store: EventStore,
     represent: Representations,
     authenticate: Authenticate,
@@ -95,6 +97,16 @@ def directory_routes(
     for collection in kinds:
         _add_collection(router, collection, directory, represent, pages)
 
+    @router.post(
+        "/users/{id}/erase",
+        operation_id="erase_user",
+        response_model=Written,
+        summary="Make name and addresses of a removed person unreadable for good",
+        responses=refusals(403, 404, 409, 422),
+    )
+    async def erase_person(id: EntryId, by: By) -> Json:
+        return Json({"position": await directory.erase_person(id, by=by)})
+
     @router.get("/me", response_model=models.MeView, summary="Who one is", responses=refusals(403, 404, 422))
     async def me(by: By, min_position: MinPosition = None) -> Json:
         await reads.check(min_position)
@@ -105,11 +117,19 @@ def directory_routes(
     @router.patch(
         "/me",
         response_model=Written,
-        summary="Change one's own time zone, quiet hours, absence or Slack id",
-        responses=refusals(403, 404, 409, 422),
+        summary="Change one's own time zone, quiet hours, absence, Slack id or password",
+        description="With another password all other sessions end.",
+        responses=refusals(403, 404, 409, 422, 429),
     )
-    async def change_me(body: models.OwnFields, by: By) -> Json:
-        return Json({"position": await directory.change_self(_given(body), by=by)})
+    async def change_me(body: models.PatchMe, by: By) -> Json:
+        fields = _given(body)
+        password, current = fields.pop("password", None), fields.pop("current_password", None)
+        position = 0
+        if password is not None:
+            position = await sign_in.set_password(password, by=by, current=current)
+        if fields or password is None:
+            position = await directory.change_self(fields, by=by)
+        return Json({"position": position})
 
     @router.get(
         "/directory",

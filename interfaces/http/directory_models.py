@@ -41,6 +41,13 @@ class OwnFields(Body):
     slack_user_id: str | None = None
 
 
+class PatchMe(OwnFields):
+    """The fields to change; what is not given stays. Who has a password already gives it to set another."""
+
+    password: str = Field("", max_length=2000)
+    current_password: str | None = Field(None, max_length=2000)
+
+
 class UserFields(OwnFields):
     """What can be said of it, besides its name."""
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from interfaces.http.callers import SESSION_COOKIE
+from interfaces.http.callers import session_token
 from interfaces.http.problems import problem
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -125,8 +126,8 @@ class RateLimit:
 
 
 def _caller_of(scope: Scope) -> bytes | None:
-    headers = Headers(scope=scope)
-    shown = headers.get("authorization")
-    if shown is None and SESSION_COOKIE in (cookie := headers.get("cookie", "")):
-        shown = cookie
-    return None if shown is None else hashlib.sha256(shown.encode("utf-8", "replace")).digest()
+    """The credential itself, however it was written and whatever was sent beside it."""
+    request = Request(scope)
+    header = request.headers.get("authorization")
+    shown = session_token(request) if header is None else header.partition(" ")[2].strip()
+    return hashlib.sha256(shown.encode("utf-8", "replace")).digest() if shown else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
@@ -97,7 +98,7 @@ def install(
         assert isinstance(error, RequestValidationError)
         # Only where and what: the value itself may be a secret.
         found = [
-            {"path": _path(item["loc"]), "message": str(item["msg"]).removeprefix("Value error, ")}
+            {"path": _path(_said(item)), "message": str(item["msg"]).removeprefix("Value error, ")}
             for item in error.errors()
         ]
         first = found[0]
@@ -121,6 +122,16 @@ def install(
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_error)
+
+
+_FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z_-]{0,39}[0-9]{0,2}", re.ASCII)
+
+
+def _said(item: dict[str, Any]) -> tuple[int | str, ...]:
+    """Where the error is. A name that we do not know is said only where it looks like one: it may be a code."""
+    location: tuple[int | str, ...] = item["loc"]
+    known = item["type"] != "extra_forbidden" or _FIELD_NAME.fullmatch(str(location[-1]))
+    return location if known else location[:-1]
 
 
 def _about_the_whole(request: Request) -> str:

@@ -60,13 +60,6 @@ class LinkBody(Body):
     token: str = Field(max_length=200)
 
 
-class PasswordBody(Body):
-    """A new password for oneself; who has one must give it."""
-
-    password: str = Field(max_length=2000)
-    current_password: str | None = Field(None, max_length=2000)
-
-
 class SessionView(BaseModel):
     """Who is signed in, and the token that unsafe calls must send in the header X-CSRF-Token."""
 
@@ -99,7 +92,7 @@ class WaysView(BaseModel):
 def session_routes(
     sign_in: SignIn, authenticate: Authenticate, provider: IdentityProvider | None, url: str, names: Any
 ) -> APIRouter:
-    """`/api/session`, `/api/sessions`, `/api/users/{id}/link`, `/api/me/password`, `/api/oidc/…`.
+    """`/api/session`, `/api/sessions`, `/api/users/{id}/link`, `/api/oidc/…`.
 
     `url` is how people reach this server.
     """
@@ -186,15 +179,6 @@ def session_routes(
         link = await sign_in.make_link(id, by=by)
         view = {"url": sign_in_url(url, link.token), "expires_at": instant(link.expires_at), "position": link.position}
         return Json(view, status_code=201, headers={"Cache-Control": "no-store"})
-
-    @private.put(
-        "/me/password",
-        response_model=Written,
-        summary="Set one's own password; all other sessions end",
-        responses=refusals(403, 404, 422, 429),
-    )
-    async def set_password(body: PasswordBody, by: By) -> Json:
-        return Json({"position": await sign_in.set_password(body.password, by=by, current=body.current_password)})
 
     if provider is not None:
 

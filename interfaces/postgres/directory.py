@@ -96,8 +96,9 @@ class PostgresDirectory:
         async def read(connection: psycopg.AsyncConnection) -> Any:
             cursor = await connection.execute(
                 "SELECT u.id, p.hash FROM users u JOIN passwords p ON p.user_id = u.id"
-                " WHERE u.active AND (u.readable_id = %(name)s OR (NOT u.removed AND lower(u.email) = %(name)s))"
-                " ORDER BY u.readable_id = %(name)s DESC LIMIT 1",
+                " WHERE u.active AND (u.readable_id = lower(%(name)s)"
+                "  OR (NOT u.removed AND lower(u.email) = lower(%(name)s)))"
+                " ORDER BY u.readable_id = lower(%(name)s) DESC LIMIT 1",
                 {"name": _text(name)},
             )
             return await cursor.fetchone()

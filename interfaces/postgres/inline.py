@@ -39,16 +39,21 @@ class Bulk:
 
     sql: str
     order: int = field(default_factory=count().__next__)
+    wrapped: int | None = None
+    """The column that is wrapped under the master key, when the row is written."""
 
 
 Change = tuple[Bulk, tuple[Any, ...]]
 """A statement and one row for it."""
 
-ADD_DATA_KEY = Bulk("INSERT INTO data_keys (aggregate_id, wrapped) SELECT * FROM unnest(%b::uuid[], %b::bytea[])")
+ADD_DATA_KEY = Bulk(
+    "INSERT INTO data_keys (aggregate_id, wrapped) SELECT * FROM unnest(%b::uuid[], %b::bytea[])", wrapped=1
+)
 DESTROY_DATA_KEY = Bulk("UPDATE data_keys SET wrapped = NULL WHERE aggregate_id = ANY(%b::uuid[])")
 ADD_SEALED_ANSWER = Bulk(
     "INSERT INTO sealed_answers (request_id, wrapped_key, ciphertext)"
-    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::bytea[])"
+    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::bytea[])",
+    wrapped=1,
 )
 REMOVE_SEALED_ANSWER = Bulk("DELETE FROM sealed_answers WHERE request_id = ANY(%b::uuid[])")
 ADD_REQUEST_NAME = Bulk(
@@ -96,6 +101,7 @@ CHANGE_USER = Bulk(
     " %b::text[], %b::timestamptz[], %b::timestamptz[], %b::uuid[]) AS c(id, name, email, role, active,"
     " slack_user_id, time_zone, quiet_hours, out_of_office, away_from, away_until, stand_in) WHERE users.id = c.id"
 )
+ERASE_USER = Bulk("UPDATE users SET name = NULL, email = NULL, slack_user_id = NULL WHERE id = ANY(%b::uuid[])")
 REMOVE_USER = Bulk("UPDATE users SET active = false, removed = true WHERE id = ANY(%b::uuid[])")
 ADD_AGENT = Bulk(
     "INSERT INTO agents (id, readable_id, name, owner)"
@@ -177,6 +183,7 @@ OPEN_SESSION = Bulk(
     " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::uuid[], %b::timestamptz[])"
 )
 CLOSE_SESSION = Bulk("DELETE FROM sessions WHERE id = ANY(%b::uuid[])")
+CLOSE_SESSIONS_OF = Bulk("DELETE FROM sessions WHERE user_id = ANY(%b::uuid[])")
 MAKE_LINK = Bulk(
     "INSERT INTO sign_in_links (id, sha256, expires_at)"
     " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::timestamptz[])"
@@ -322,10 +329,16 @@ def _of_user(event: User.Event) -> Iterator[Change]:
             )
             if not event.active or event.role == Role.AUDITOR:
                 yield SET_DUE_STEP, (id, DEPART, event.timestamp)
+            if not event.active:
+                yield CLOSE_SESSIONS_OF, (id,)
         case User.Removed():
             yield REMOVE_USER, (id,)
+            yield CLOSE_SESSIONS_OF, (id,)
             yield FORGET_PASSWORD, (id,)
             yield SET_DUE_STEP, (id, DEPART, event.timestamp)
+        case User.ContentErased():
+            yield ERASE_USER, (id,)
+            yield DESTROY_DATA_KEY, (id,)
         case _:
             pass
 

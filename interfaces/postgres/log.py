@@ -9,7 +9,8 @@ import psycopg
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.utils import TopicError
 
-from interfaces.postgres.sealing import MasterKey, NewerVersion, SealingMapper
+from interfaces.postgres.installation import learn
+from interfaces.postgres.sealing import MasterKey, MissedRotation, NewerVersion, SealingMapper, WrongMasterKey
 from projections.log import Entry, UnknownEvent, Unreadable
 
 
@@ -28,7 +29,7 @@ class PostgresLog:
             (after, limit),
             binary=True,
         )
-        return self._read(await cursor.fetchall(), whole=False)
+        return await self._read(connection, await cursor.fetchall(), whole=False)
 
     async def entries_of(
         self, connection: psycopg.AsyncConnection, aggregate_id: UUID, first: int, last: int
@@ -40,16 +41,18 @@ class PostgresLog:
             (aggregate_id, first, last),
             binary=True,
         )
-        return self._read(await cursor.fetchall(), whole=True)
+        return await self._read(connection, await cursor.fetchall(), whole=True)
 
-    def _read(self, rows: list[Any], *, whole: bool) -> list[Entry | Unreadable]:
+    async def _read(
+        self, connection: psycopg.AsyncConnection, rows: list[Any], *, whole: bool
+    ) -> list[Entry | Unreadable]:
         """Unless they are wanted whole, those before one that is not known are given first, and it is met next."""
         entries: list[Entry | Unreadable] = []
         keys: dict[UUID, bytes | None] = {}
         for position, id, version, topic, state, wrapped in rows:
             try:
                 if id not in keys:
-                    keys[id] = None if wrapped is None else self._master_key.unwrap(wrapped, id.bytes)
+                    keys[id] = None if wrapped is None else await self._unwrap(connection, wrapped, id)
                 event = self._mapper.open(StoredEvent(id, version, topic, state), keys[id])
             except (TopicError, NewerVersion) as error:
                 if entries and not whole:
@@ -58,8 +61,17 @@ class PostgresLog:
                     f"the event at position {position} ({topic}) is not known to this server: "
                     "a newer one wrote it, upgrade this one"
                 ) from error
+            except (MissedRotation, psycopg.Error):  # nothing is wrong with the event
+                raise
             except Exception as error:  # its state, its key, or what upcasting makes of it: none may stop all others
                 entries.append(Unreadable(position, id, f"{type(error).__name__}: {error}"))
             else:
                 entries.append(Entry(position, event))
         return entries
+
+    async def _unwrap(self, connection: psycopg.AsyncConnection, wrapped: bytes, id: UUID) -> bytes:
+        try:
+            return self._master_key.unwrap(wrapped, id.bytes)
+        except WrongMasterKey:  # unless it is being rotated, and this server has yet to learn the new one
+            await learn(connection, self._master_key)
+            return self._master_key.unwrap(wrapped, id.bytes)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +28,7 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import get_topic, resolve_topic
 
+from domain.errors import Unavailable
 from domain.recorded import RecordedEvent
 
 _NONCE = 12
@@ -36,11 +39,19 @@ _CONTENT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # made o
 class WrongMasterKey(Exception):
     """The master key is not the one this database was sealed with."""
 
+    def __init__(
+        self,
+        why: str = "the master key is not the one this database was sealed with: set HANDRAISE_SECRET_KEY, or put back "
+        "the file secret.key, that was in use when it was made or last rotated",
+    ) -> None:
+        super().__init__(why)
+
+
+class MissedRotation(Unavailable, WrongMasterKey):
+    """The master key was rotated while this server was cut off from the database, so that it could not learn of it."""
+
     def __init__(self) -> None:
-        super().__init__(
-            "the master key is not the one this database was sealed with: set HANDRAISE_SECRET_KEY, or put back "
-            "the file secret.key, that was in use when it was made"
-        )
+        super().__init__("the master key was rotated while this server was cut off: restart it with the new master key")
 
 
 class NewerVersion(MapperDeserialisationError):
@@ -48,13 +59,36 @@ class NewerVersion(MapperDeserialisationError):
 
 
 class MasterKey:
-    """Wraps and unwraps data keys; 32 bytes."""
+    """Wraps and unwraps data keys; 32 bytes.
 
-    def __init__(self, key: bytes) -> None:
+    While it is being rotated it knows more than one: it wraps under the newest, and unwraps what is under any.
+    `reread` gives the key that the server would start with if it started now.
+    """
+
+    def __init__(self, key: bytes, reread: Callable[[], bytes] | None = None) -> None:
+        self.reread = reread
+        self.lost = False
+        """Whether this server missed a rotation, and does not know the database's key."""
+
+        self._known: dict[bytes, AESGCM] = {}
+        self.renew(key)
+
+    @property
+    def id(self) -> int:
+        """Names the key under which this wraps, and shows nothing of it; fits an integer of Postgres."""
+        return self._id
+
+    def renew(self, key: bytes) -> None:
+        """Wrap under this key from now on; what is wrapped under the ones before still opens."""
+        self.know(key)
+        self._key, self._aead = key, self._known[key]
+        self._id = int.from_bytes(self.derive("key id")[:4], "big") >> 1
+
+    def know(self, key: bytes) -> None:
+        """Open what is wrapped under this key, too."""
         if len(key) != 32:
             raise ValueError(f"a master key has 32 bytes, not {len(key)}")
-        self._key = key
-        self._aead = AESGCM(key)
+        self._known.setdefault(key, AESGCM(key))
 
     def __repr__(self) -> str:
         return "MasterKey(…)"
@@ -66,10 +100,10 @@ class MasterKey:
 
     def unwrap(self, wrapped: bytes, bound_to: bytes) -> bytes:
         """Raises `WrongMasterKey`."""
-        try:
-            return self._aead.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], bound_to)
-        except InvalidTag:
-            raise WrongMasterKey from None
+        for key in (self._aead, *self._known.values()):
+            with suppress(InvalidTag):
+                return key.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], bound_to)
+        raise WrongMasterKey
 
     def derive(self, purpose: str) -> bytes:
         """32 bytes for another purpose, from which the master key cannot be found."""
@@ -77,6 +111,21 @@ class MasterKey:
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
         return HKDF(SHA256(), 32, None, f"handraise {purpose}".encode()).derive(self._key)
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """A data key that is wrapped only when it is written, under what is the master key then."""
+
+    master_key: MasterKey
+    data_key: bytes
+    bound_to: bytes
+
+    def wrap(self) -> bytes:
+        return self.master_key.wrap(self.data_key, self.bound_to)
+
+    def __repr__(self) -> str:
+        return "Unwrapped(…)"
 
 
 def new_data_key() -> bytes:

@@ -24,9 +24,18 @@ from domain.routing import Facts, Subject
 from domain.sessions import Session, SignInLink
 from interfaces.postgres.coalescing import Coalescer
 from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, SET_PASSWORD, Change, changes
+from interfaces.postgres.installation import learn
 from interfaces.postgres.pool import Pool, reading
 from interfaces.postgres.routing import RoutingFacts
-from interfaces.postgres.sealing import MasterKey, SealingMapper, new_data_key, open_bytes, seal_bytes
+from interfaces.postgres.sealing import (
+    MasterKey,
+    SealingMapper,
+    Unwrapped,
+    WrongMasterKey,
+    new_data_key,
+    open_bytes,
+    seal_bytes,
+)
 from interfaces.postgres.writer import Events, NothingToWrite, Routed, Writer
 
 _REMEMBERED_KEYS = 20_000
@@ -55,29 +64,29 @@ class PostgresEventStore:
 
     async def request(self, id: UUID) -> Request | None:
         rows = await self._rows(id)
-        aggregate = rebuild(event for _, event in self._open(rows))
+        aggregate = rebuild(event for _, event in await self._open(rows))
         if not isinstance(aggregate, Request):
             return None
         aggregate.position = rows[-1].position
         return aggregate
 
     async def history(self, id: UUID) -> list[tuple[int, RecordedEvent]]:
-        return self._open(await self._rows(id))
+        return await self._open(await self._rows(id))
 
     async def access_key(self, id: UUID) -> AccessKey | None:
-        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, AccessKey) else None
 
     async def session(self, id: UUID) -> Session | None:
-        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, Session) else None
 
     async def sign_in_link(self, id: UUID) -> SignInLink | None:
-        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, SignInLink) else None
 
     async def entry(self, kind: type[E], id: UUID) -> E | None:
-        aggregate = rebuild(event for _, event in self._open(await self._rows(id)))
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, kind) else None
 
     async def head(self) -> int:
@@ -99,7 +108,7 @@ class PostgresEventStore:
         row = await reading(self._pool, read)
         if row is None:
             return None
-        key = self._master_key.unwrap(row[0], id.bytes)
+        key = await self._unwrap(row[0], id)
         return Answer(**json.loads(open_bytes(key, row[1], id.bytes)))
 
     async def _rows(self, id: UUID) -> list[_Row]:
@@ -123,13 +132,20 @@ class PostgresEventStore:
             streams.setdefault(id, []).append(row)
         return streams
 
-    def _open(self, rows: Sequence[_Row]) -> list[tuple[int, RecordedEvent]]:
+    async def _unwrap(self, wrapped: bytes, id: UUID) -> bytes:
+        try:
+            return self._master_key.unwrap(wrapped, id.bytes)
+        except WrongMasterKey:  # unless it is being rotated, and this server has yet to learn the new one
+            await reading(self._pool, lambda connection: learn(connection, self._master_key))
+            return self._master_key.unwrap(wrapped, id.bytes)
+
+    async def _open(self, rows: Sequence[_Row]) -> list[tuple[int, RecordedEvent]]:
         if not rows:
             return []
         id = rows[0].stored.originator_id
         assert isinstance(id, UUID)
         wrapped = rows[0].wrapped_key
-        key = None if wrapped is None else self._master_key.unwrap(wrapped, id.bytes)
+        key = None if wrapped is None else await self._unwrap(wrapped, id)
         self._remember(id, key)
         return [(row.position, self._mapper.open(row.stored, key)) for row in rows]
 
@@ -220,7 +236,7 @@ class PostgresEventStore:
         return stored, list(changes(events, aggregate))
 
     def _add_key(self, id: UUID, key: bytes) -> Change:
-        return ADD_DATA_KEY, (id, self._master_key.wrap(key, id.bytes))
+        return ADD_DATA_KEY, (id, Unwrapped(self._master_key, key, id.bytes))
 
     async def _key_for(self, event: RecordedEvent, new_keys: dict[UUID, bytes]) -> bytes | None:
         """The data key to seal this event's content with; a new one for a first event."""
@@ -233,7 +249,7 @@ class PostgresEventStore:
 
     async def _known_key(self, id: UUID) -> bytes | None:
         if id not in self._data_keys:  # loaded so long ago that it was forgotten
-            self._open(await self._rows(id))
+            await self._open(await self._rows(id))
         return self._data_keys.get(id)
 
     def _remember(self, id: UUID, key: bytes | None) -> None:
@@ -247,4 +263,4 @@ class PostgresEventStore:
         plain = json.dumps(
             {"outcome": answer.outcome, "text": answer.text, "data": answer.data}, ensure_ascii=False
         ).encode()
-        return ADD_SEALED_ANSWER, (id, self._master_key.wrap(key, id.bytes), seal_bytes(key, plain, id.bytes))
+        return ADD_SEALED_ANSWER, (id, Unwrapped(self._master_key, key, id.bytes), seal_bytes(key, plain, id.bytes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import psycopg
 import structlog
@@ -16,6 +16,7 @@ from psycopg import errors, sql
 from psycopg_pool import PoolTimeout
 
 from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.installation import KEYS_CHANGED
 from interfaces.postgres.pool import Pool, lasting
 from interfaces.postgres.writer import CHANNEL, Recorded
 
@@ -37,8 +38,13 @@ class Tail:
         clock: DatabaseClock,
         *,
         look_again_seconds: float = 12.0,
+        attend_to_keys: Callable[[psycopg.AsyncConnection], Awaitable[None]] | None = None,
     ) -> None:
-        """`look_again_seconds` is how long it trusts silence before it reads without having been told to."""
+        """`look_again_seconds` is how long it trusts silence before it reads without having been told to.
+
+        `attend_to_keys` is called on every new listening connection, and when a NOTIFY says that keys have changed.
+        """
+        self._attend_to_keys = attend_to_keys
         self._conninfo = conninfo
         self._pool = pool
         self._clock = clock
@@ -97,12 +103,18 @@ class Tail:
                     application_name="handraise tail",
                 ) as connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
-                    self.listening, delay = True, 0.05
-                    self._told.set()  # whatever came while nobody listened
-                    started.set()
-                    async for notify in connection.notifies():
-                        if not notify.payload.isdecimal() or int(notify.payload) > self.position:
-                            self._told.set()
+                    while True:
+                        if self._attend_to_keys is not None:
+                            await self._attend_to_keys(connection)
+                        self.listening, delay = True, 0.05
+                        self._told.set()  # whatever came while nobody listened
+                        started.set()
+                        async with contextlib.aclosing(connection.notifies()) as notifies:
+                            async for notify in notifies:
+                                if notify.payload == KEYS_CHANGED:
+                                    break
+                                if not notify.payload.isdecimal() or int(notify.payload) > self.position:
+                                    self._told.set()
             except errors.Error as error:
                 log.warning("tail connection lost", error=type(error).__name__)
             finally:

@@ -29,8 +29,10 @@ from domain.routing import Facts, Subject
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.inline import Bulk, Change
+from interfaces.postgres.installation import KEY_ID, id_bytes, learn
 from interfaces.postgres.pool import indexed, lasting
 from interfaces.postgres.routing import RoutingFacts
+from interfaces.postgres.sealing import MasterKey, MissedRotation, Unwrapped
 
 APPEND_LOCK = 0x68616E6472_02
 CHANNEL = "handraise"
@@ -125,8 +127,11 @@ class Writer:
         on_committed: Callable[[Sequence[Recorded]], None],
         queue_size: int = 10_000,
         routing: RoutingFacts | None = None,
+        master_key: MasterKey | None = None,
     ) -> None:
+        """`master_key` is kept at the one that the database says everything is to be wrapped under."""
         self._conninfo = conninfo
+        self._master_key = master_key
         self._clock = clock
         self._on_committed = on_committed
         self._queue: deque[Group] = deque()
@@ -299,7 +304,7 @@ class Writer:
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             head = await connection.execute(
                 f"SELECT head.position, head.hash, {self._clock.sql}, present.ids, present.versions,"  # noqa: S608
-                " (SELECT version FROM directory_version)"
+                f" (SELECT version FROM directory_version), {KEY_ID}"
                 " FROM (SELECT position, hash FROM event_chain ORDER BY position DESC LIMIT 1) AS head,"
                 " (SELECT array_agg(originator_id) AS ids, array_agg(version) AS versions FROM"
                 "  (SELECT originator_id, max(originator_version) AS version FROM handraise_events"
@@ -309,9 +314,12 @@ class Writer:
             )
             row = await head.fetchone()
             assert row is not None
-            position, hash_, now, present, present_at, directory = row
+            position, hash_, now, present, present_at, directory, key_id = row
             versions: dict[UUID, int] = dict(zip(present or (), present_at or (), strict=True))
             self._clock.set(now)
+            key = self._master_key
+            if key is not None and key_id is not None and key_id != id_bytes(key.id):
+                await learn(connection, key)
             facts = None
             if routed:
                 also = {id for each in routed for id in each.also}
@@ -522,10 +530,14 @@ def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]
     for group in groups:
         for bulk, row in group.changes:
             rows.setdefault(bulk, []).append(row)
-    return [
-        (bulk, [list(column) for column in zip(*rows[bulk], strict=True)])
-        for bulk in sorted(rows, key=lambda bulk: bulk.order)
-    ]
+    return [(bulk, _columns(bulk, rows[bulk])) for bulk in sorted(rows, key=lambda bulk: bulk.order)]
+
+
+def _columns(bulk: Bulk, rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if (place := bulk.wrapped) is not None:
+        columns[place] = [value.wrap() if isinstance(value, Unwrapped) else value for value in columns[place]]
+    return columns
 
 
 def _uuid(event: StoredEvent) -> UUID:
@@ -543,6 +555,8 @@ def _refusal(error: Exception) -> Exception:
         if constraint == "handraise_events_pkey":
             return VersionConflict(str(error))
         return AlreadyExists(f"it exists already ({constraint})")
+    if isinstance(error, MissedRotation):
+        return Unavailable(f"{error}; nothing was written")
     log.error("write refused", error=type(error).__name__, sqlstate=getattr(error, "sqlstate", None))
     return Unavailable(f"the write failed ({type(error).__name__}); nothing was written")
 

@@ -81,4 +81,7 @@ part("out").addEventListener("click", (event) =>
   }, event.currentTarget),
 );
 
+// A link opened in a tab that shows this page already loads nothing anew.
+addEventListener("hashchange", begin);
+
 begin();

@@ -78,18 +78,21 @@ COLLECTIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]
             "default_priority": 100,
             "default_expiration_minutes": 0.5,
             "no_self_answer": True,
+            "erase_after_days": 3650.0,
         },
         {
             "default_assignment_strategy": None,
             "default_priority": None,
             "default_expiration_minutes": None,
             "no_self_answer": False,
+            "erase_after_days": None,
         },
         {
             "default_assignment_strategy": {"type": "AgentOwner"},
             "default_priority": 1,
             "default_expiration_minutes": 90.0,
             "no_self_answer": False,
+            "erase_after_days": 0.5,
         },
     ),
 }
@@ -361,6 +364,10 @@ BAD: list[tuple[str, dict[str, Any], list[str]]] = [
     ("request-types", {"default_expiration_minutes": 10**400}, ["default_expiration_minutes"]),
     ("request-types", {"default_expiration_minutes": "60"}, ["default_expiration_minutes"]),
     ("request-types", {"no_self_answer": None}, ["no_self_answer"]),
+    ("request-types", {"erase_after_days": 0}, ["erase_after_days"]),
+    ("request-types", {"erase_after_days": 3651}, ["erase_after_days"]),
+    ("request-types", {"erase_after_days": True}, ["erase_after_days"]),
+    ("request-types", {"erase_after_days": "30"}, ["erase_after_days"]),
 ]
 BAD_STRATEGIES: list[tuple[Any, list[str]]] = [
     ({}, [""]),

@@ -10,10 +10,11 @@ from typing import Any, LiteralString
 
 import httpx
 import pytest
+from eventsourcing.persistence import MapperDeserialisationError
 
 from application.notices import PermanentFailure, TemporaryFailure
 from tests.support.channels import FakeChannel
-from tests.support.read_models import StoppedClock, settled
+from tests.support.read_models import StoppedClock, rows, settled
 from tests.support.service import Service, service
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -509,6 +510,29 @@ async def test_two_channels_each_tell_once(database: str, tmp_path: Path, clock:
         await carry_out(one)
         assert [(len(channel.delivered), channel.delivered[0].to) for channel in (slack, mail)] == [(1, "alice")] * 2
         assert len(await notices(one, id)) == 2
+
+
+async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_steps(
+    handraise: Service, clock: StoppedClock, database: str
+) -> None:
+    """Due in the same moment, again and again: the others move and are told at their time."""
+    await people(handraise)
+    strategy = {"type": "SpecificUser", "userID": "alice", "escalation": TO_BOB_THEN_CAROL}
+    damaged, fine = [
+        (await handraise.ask(assignment_strategy=strategy, expires_in_seconds=s))["id"] for s in (60, 7200)
+    ]
+    await rows(database, "UPDATE handraise_events SET state = 'damaged' WHERE originator_id = %s", damaged)
+    for minutes in (2, 60):
+        clock.at = START + timedelta(minutes=minutes)
+        with pytest.raises(MapperDeserialisationError):
+            await carry_out(handraise)
+        await handraise.app.scheduler.deadlines.sent()
+    assert await history(handraise, fine) == [
+        ("0:00:00", "Requested", None),
+        ("0:02:00", "Notified", ("notify", "slack", "alice", True)),
+        ("1:00:00", "Reassigned", ("escalated", "alice", "bob", "escalation")),
+        ("1:00:00", "Notified", ("escalate:1", "slack", "bob", True)),
+    ]
 
 
 # -- quiet hours and snoozing

@@ -12,7 +12,19 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from tests.bench import answers, catch_up, creates, cycles, exports, lists, many_waiters, streams, visible
+from tests.bench import (
+    answers,
+    catch_up,
+    creates,
+    cycles,
+    exports,
+    lists,
+    many_waiters,
+    restart,
+    routing,
+    streams,
+    visible,
+)
 from tests.bench.database import Databases, databases
 from tests.bench.report import Figure, show, write_json
 from tests.bench.serving import raise_open_files
@@ -28,6 +40,8 @@ BENCHES: dict[str, Callable[[Databases, Sizes], Awaitable[list[Figure]]]] = {
     "lists": lists.run,
     "streams": streams.run,
     "exports": exports.run,
+    "routing": routing.run,
+    "restart": restart.run,
 }
 
 

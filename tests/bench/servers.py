@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -94,7 +95,7 @@ class OurServer:
         self.conninfo = conninfo
         self.agent_key = credentials.agent_key
         self._process = psutil.Process(pid)
-        self._admin_key = credentials.admin_key
+        self.admin_key = credentials.admin_key
         self._ids = ids
         self._create = build("POST", "/api/requests", BODY, self.agent_key)
 
@@ -114,7 +115,7 @@ class OurServer:
         return build("GET", f"/api/requests/{id}/wait?timeout_seconds={LONGEST_WAIT}", key=self.agent_key)
 
     def answer(self, id: str) -> bytes:
-        return build("POST", f"/api/requests/{id}/respond", ANSWER, self._admin_key)
+        return build("POST", f"/api/requests/{id}/respond", ANSWER, self.admin_key)
 
     async def waiting(self) -> int:
         metrics = (await ask(self.port, build("GET", "/metrics"))).body
@@ -138,20 +139,43 @@ async def minimal_server(databases: Databases) -> AsyncIterator[MinimalServer]:
         yield MinimalServer(port)
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedServer:
+    """A database and a folder on which Handraise can be started, again and again."""
+
+    settings: Settings
+    credentials: Credentials
+    ids: list[str]
+    """Open requests of the default agent."""
+
+    @asynccontextmanager
+    async def start(self) -> AsyncIterator[OurServer]:
+        """A fresh process, ready; killed on the way out."""
+        settings = self.settings
+        assert settings.database_url is not None
+        environment = {
+            "HANDRAISE_DATA_DIR": str(settings.data_dir),
+            "HANDRAISE_DATABASE_URL": settings.database_url,
+            "HANDRAISE_PORT": str(settings.port),
+            "HANDRAISE_LOG_LEVEL": "warning",
+        }
+        async with process("tests.bench.our_server", [], environment, settings.port, "/readyz") as pid:
+            yield OurServer(settings.port, pid, settings.database_url, self.credentials, list(self.ids))
+
+
+async def prepared_server(databases: Databases, open_requests: int = 0) -> PreparedServer:
+    """A database that holds `open_requests`."""
+    settings = Settings(data_dir=databases.new_folder(), database_url=await databases.new(), port=free_port())
+    credentials, ids = await _fill(settings, open_requests)
+    return PreparedServer(settings, credentials, ids)
+
+
 @asynccontextmanager
 async def our_server(databases: Databases, open_requests: int = 0) -> AsyncIterator[OurServer]:
     """Start Handraise on a database that holds `open_requests` already; the process itself is fresh."""
-    conninfo, data_dir, port = await databases.new(), databases.new_folder(), free_port()
-    settings = Settings(data_dir=data_dir, database_url=conninfo, port=port)
-    credentials, ids = await _fill(settings, open_requests)
-    environment = {
-        "HANDRAISE_DATA_DIR": str(data_dir),
-        "HANDRAISE_DATABASE_URL": conninfo,
-        "HANDRAISE_PORT": str(port),
-        "HANDRAISE_LOG_LEVEL": "warning",
-    }
-    async with process("tests.bench.our_server", [], environment, port, "/readyz") as pid:
-        yield OurServer(port, pid, conninfo, credentials, ids)
+    prepared = await prepared_server(databases, open_requests)
+    async with prepared.start() as server:
+        yield server
 
 
 async def _fill(settings: Settings, open_requests: int) -> tuple[Credentials, list[str]]:

@@ -29,6 +29,14 @@ class Sizes:
     frames: int = 20
     """Events timed in one round of the live streams."""
 
+    people: int = 10_000
+    lists: int = 1_000
+    members: int = 1_000
+    """Of the one list whose members take turns."""
+
+    waiting: int = 10_000
+    """Open requests that a server starts with."""
+
 
 QUICK = Sizes(rounds=3, seconds=2.0, answers=100, listed=100_000, exported=100_000)
 FULL = Sizes(rounds=7, seconds=5.0, answers=300)
@@ -45,4 +53,8 @@ TINY = Sizes(
     exported=300,
     streams=3,
     frames=2,
+    people=40,
+    lists=5,
+    members=10,
+    waiting=20,
 )

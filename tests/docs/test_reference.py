@@ -14,6 +14,7 @@ from domain.lists import MemberList
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.request import Request
 from domain.request_types import RequestType
+from domain.sessions import Session, SignInLink
 from domain.users import User
 from interfaces.metrics import Metrics
 from interfaces.settings import Settings
@@ -32,7 +33,9 @@ def test_every_event_and_each_of_its_fields_is_in_the_reference() -> None:
     sections = dict(re.findall(r"^### `\w+` · `([\w.]+)`\n(.*?)(?=^##|\Z)", page("events.md"), re.M | re.S))
     events: dict[str, type[RecordedEvent]] = {
         event.TOPIC: event
-        for aggregate in (Request, User, MemberList, Agent, AgentType, Category, RequestType, AccessKey)
+        for aggregate in (
+            *(Request, User, MemberList, Agent, AgentType, Category, RequestType, AccessKey, Session, SignInLink),
+        )
         for event in vars(aggregate).values()
         if isinstance(event, type) and issubclass(event, RecordedEvent) and "TOPIC" in vars(event)
     }

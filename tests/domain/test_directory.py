@@ -64,6 +64,7 @@ KINDS: dict[type[DirectoryEntry], dict[str, Any]] = {
         "default_priority": 9,
         "default_expiration_minutes": 90.5,
         "no_self_answer": True,
+        "erase_after_days": 30.0,
     },
 }
 """Every kind, with a value other than the default for each of its fields."""

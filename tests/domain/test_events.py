@@ -24,6 +24,7 @@ from domain.lists import MemberList
 from domain.recorded import RecordedEvent, TimestampMissing
 from domain.request import Request, rebuild
 from domain.request_types import RequestType
+from domain.sessions import Session, SignInLink
 from domain.users import User
 from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
@@ -36,6 +37,8 @@ AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
     "handraise.AgentType": AgentType,
     "handraise.Category": Category,
     "handraise.RequestType": RequestType,
+    "handraise.Session": Session,
+    "handraise.SignInLink": SignInLink,
 }
 EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Request.Requested": Request.Requested,
@@ -70,6 +73,13 @@ EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.RequestType.Added": RequestType.Added,
     "handraise.RequestType.Changed": RequestType.Changed,
     "handraise.RequestType.Removed": RequestType.Removed,
+    "handraise.User.ContentErased": User.ContentErased,
+    "handraise.User.PasswordSet": User.PasswordSet,
+    "handraise.AccessKey.Rotated": AccessKey.Rotated,
+    "handraise.Session.Opened": Session.Opened,
+    "handraise.Session.Closed": Session.Closed,
+    "handraise.SignInLink.Made": SignInLink.Made,
+    "handraise.SignInLink.Used": SignInLink.Used,
 }
 """Every topic that may stand in a log. A line here is never changed, only added."""
 
@@ -418,6 +428,7 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
             "default_priority": None,
             "default_expiration_minutes": None,
             "no_self_answer": False,
+            "erase_after_days": None,
         },
         None,
     ),
@@ -431,6 +442,7 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
             "default_priority": 9,
             "default_expiration_minutes": 90.5,
             "no_self_answer": True,
+            "erase_after_days": 30.0,
         },
         None,
     ),
@@ -439,6 +451,72 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
         {
             "timestamp": AT_TEXT,
             "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.User.ContentErased": (
+        4,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+        },
+        None,
+    ),
+    "handraise.User.PasswordSet": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:22222222-2222-5222-8222-222222222222",
+        },
+        None,
+    ),
+    "handraise.AccessKey.Rotated": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "sha256": "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc",
+        },
+        None,
+    ),
+    "handraise.Session.Opened": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.Session",
+            "actor": "user:22222222-2222-5222-8222-222222222222",
+            "user_id": ANNA_HEX,
+            "how": "oidc",
+            "sha256": "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd",
+            "expires_at": DEADLINE_TEXT,
+        },
+        None,
+    ),
+    "handraise.Session.Closed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:22222222-2222-5222-8222-222222222222",
+        },
+        None,
+    ),
+    "handraise.SignInLink.Made": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.SignInLink",
+            "actor": "system",
+            "user_id": ANNA_HEX,
+            "sha256": "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
+            "expires_at": DEADLINE_TEXT,
+        },
+        None,
+    ),
+    "handraise.SignInLink.Used": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:22222222-2222-5222-8222-222222222222",
         },
         None,
     ),
@@ -627,6 +705,7 @@ MEANT: list[RecordedEvent] = [
         default_priority=None,
         default_expiration_minutes=None,
         no_self_answer=False,
+        erase_after_days=None,
     ),
     RequestType.Changed(
         **in_common(2, f"user:{BERT}"),
@@ -635,10 +714,33 @@ MEANT: list[RecordedEvent] = [
         default_priority=9,
         default_expiration_minutes=90.5,
         no_self_answer=True,
+        erase_after_days=30.0,
     ),
     RequestType.Removed(
         **in_common(3, f"user:{BERT}"),
     ),
+    User.ContentErased(
+        **in_common(4, f"user:{BERT}"),
+    ),
+    User.PasswordSet(**in_common(3, f"user:{ANNA}")),
+    AccessKey.Rotated(**in_common(2, f"user:{BERT}"), sha256="c" * 64),
+    Session.Opened(
+        **in_common(1, f"user:{ANNA}"),
+        originator_topic="handraise.Session",
+        user_id=ANNA,
+        how="oidc",
+        sha256="d" * 64,
+        expires_at=AT + timedelta(minutes=5),
+    ),
+    Session.Closed(**in_common(2, f"user:{ANNA}")),
+    SignInLink.Made(
+        **in_common(1, "system"),
+        originator_topic="handraise.SignInLink",
+        user_id=ANNA,
+        sha256="e" * 64,
+        expires_at=AT + timedelta(minutes=5),
+    ),
+    SignInLink.Used(**in_common(2, f"user:{ANNA}")),
 ]
 """What the golden forms mean today, in the same order."""
 
@@ -713,7 +815,7 @@ def test_the_stored_events_of_a_request_make_a_request() -> None:
 @pytest.mark.parametrize("kind", [User, Agent, MemberList, AgentType, Category, RequestType])
 def test_the_stored_events_of_a_directory_entry_make_one(kind: type[DirectoryEntry]) -> None:
     """Added, changed, removed: what the last change says holds, under the name of the first event."""
-    topics = [topic for topic in GOLDEN if topic.startswith(f"{kind.TOPIC}.")]
+    topics = [f"{kind.TOPIC}.{name}" for name in ("Added", "Changed", "Removed")]
     entry = rebuild(mapper.open(stored_form(topic), DATA_KEY) for topic in topics)
     changed = vars(mapper.open(stored_form(topics[1]), DATA_KEY))
     assert (type(entry), entry.version, entry.removed) == (kind, 3, True)

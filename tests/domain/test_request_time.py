@@ -20,7 +20,7 @@ from domain.callers import Caller, PersonCaller, Role, Via
 from domain.errors import AlreadyClaimed, AlreadyClosed, Conflict, Invalid, NotAllowed, NotEligible, Refusal
 from domain.recorded import RecordedEvent
 from domain.request import LONGEST_SNOOZE, Request, rebuild
-from domain.timetable import MOST_ATTEMPTS, MOST_REMINDERS, make_plan, retry_after
+from domain.timetable import MOST_ATTEMPTS, MOST_REMINDERS, Notice, make_plan, retry_after
 from tests.domain.test_request import (
     ADMIN,
     AGENT,
@@ -402,6 +402,17 @@ def test_a_notice_that_failed_is_recorded_with_its_error_and_when_it_is_tried_ag
     given(MOVING, failed).when(notify("notify", at(3), USER_ANNA, attempt=2)).then(
         notified("slack", "notify", USER_ANNA, at(3), attempt=2)
     )
+
+
+def test_a_notice_that_was_on_its_way_when_the_request_moved_is_recorded() -> None:
+    """The channel shows it, and must be able to find it again; nothing else follows from it, and it is known once."""
+    moved = given(MOVING, delegated(BERT, ANNA, ANNA))
+    late = notified("slack", "notify", USER_ANNA, at(2), reference={"ts": "1.2"})
+    outcome = moved.when(notify("notify", at(2), USER_ANNA, reference={"ts": "1.2"}))
+    outcome.then(late)
+    assert outcome.request.timetable.due() == moved.request().timetable.due()
+    moved.when(notify("notify", at(2), USER_ANNA, error="busy", retry_at=at(3))).then()
+    given(MOVING, delegated(BERT, ANNA, ANNA), late).when(notify("notify", at(3), USER_ANNA)).then()
 
 
 def test_an_attempt_is_recorded_once() -> None:
@@ -809,6 +820,8 @@ class Clockwork(RuleBasedStateMachine):
         """What is not planned is not recorded."""
         if any((each.step, each.attempt) == (name, attempt) for _, each in self.request.timetable.notices("slack")):
             return
+        if self.request.timetable.was_given_up("slack", Notice(name, self.now, attempt)):
+            return
         assert (
             self.when(
                 lambda request: request.notified(
@@ -874,7 +887,9 @@ class Clockwork(RuleBasedStateMachine):
                 assert (kind[7:], notice.step, str(notice.to), str(notice.attempt)) not in self.steps
         planned = [step["step"] for step in self.request.plan if step["step"] != "show"]
         assert len(planned) == len(set(planned))
-        assert {name if name.startswith("notify:") else name.partition(":")[0] for name in planned} == due.keys()
+        deadline = self.request.asked.expires_at
+        shown = {kind for kind, time in due.items() if kind == "expire" or deadline is None or time < deadline}
+        assert {name if name.startswith("notify:") else name.partition(":")[0] for name in planned} == shown
 
     @invariant()
     def whoever_was_told_may_read_it(self) -> None:

@@ -173,6 +173,10 @@ class Client:
         body = {"unique_id": unique_id, "response": response, "agent": agent}
         return self._call("POST", "/api/human-feedback/submit", body)["position"]
 
+    def erase(self, id: str) -> Request:
+        """Make the content of a closed request unreadable for good, as an administrator."""
+        return cast(Request, self._call("POST", f"{_request(id)}/erase"))
+
     def history(self, id: str) -> list[dict[str, Any]]:
         """The events of the request, oldest first."""
         return self._call("GET", f"{_request(id)}/history")["items"]
@@ -241,6 +245,10 @@ class Client:
     def create_key(self, name: str, **fields: Any) -> CreatedKey:
         """Make a key for one `agent` or one `user`: `id`, `run_user`, `expires_at`."""
         return cast(CreatedKey, self._add("/api/keys", name, fields))
+
+    def erase_user(self, id: str) -> None:
+        """Make name and addresses of a removed person unreadable for good."""
+        self._call("POST", f"/api/users/{quote(id, safe='')}/erase")
 
     def rotate_key(self, id: str) -> CreatedKey:
         """Replace a key: the new one, shown this once; the old one stops at once."""

@@ -17,7 +17,7 @@ from application.ports import DueStep
 from domain.errors import Unavailable
 from interfaces.postgres.clock import DATABASE_TIME, DatabaseClock
 from interfaces.postgres.due import LEASE_SECONDS, PostgresDueSteps
-from interfaces.postgres.inline import REMOVE_DUE_STEPS, SET_DUE_STEP
+from interfaces.postgres.inline import MOVE_DUE_STEP, REMOVE_DUE_STEPS, SET_DUE_STEP, Bulk
 from interfaces.postgres.pool import new_pool
 
 PAST = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -103,6 +103,53 @@ async def test_a_step_is_due_at_its_very_instant(database: str) -> None:
     ):
         async with due_steps(database, sql) as steps:
             assert (await steps.lease(10))[1] == leased
+
+
+async def test_a_look_at_the_times_brings_the_databases_time(database: str) -> None:
+    """So that what is done then is not recorded before it was due, by a clock that has gone wrong since."""
+    clock = DatabaseClock("timestamptz '2026-03-01 12:00:00Z'")
+    pool = new_pool(database, 2)
+    await pool.open(wait=True, timeout=30)
+    now, _ = await PostgresDueSteps(pool, clock).lease(1)
+    await pool.close()
+    assert (now, clock.now() >= PAST, clock.now() < PAST + timedelta(days=1)) == (PAST, True, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "leased"),
+    [
+        pytest.param(SET_DUE_STEP, False, id="carried out"),
+        pytest.param(MOVE_DUE_STEP, True, id="something else happened"),
+    ],
+)
+async def test_only_what_was_carried_out_is_free_at_the_same_time_again(
+    database: str, due: PostgresDueSteps, change: Bulk, leased: bool
+) -> None:
+    """Another event of the request leaves a step to whoever is at it; either way a new time is anybody's."""
+    planned = step()
+    await plan(database, planned)
+    await due.lease(10)
+    await execute(database, change.sql, [planned.request_id], [planned.step], [PAST])
+    assert (await due.lease(10))[1] == ([] if leased else [planned])
+    later = PAST + timedelta(days=1)
+    await execute(database, change.sql, [planned.request_id], [planned.step], [later])
+    assert (await due.lease(10))[1] == [step(later, id=planned.request_id)]
+
+
+async def test_what_is_done_or_put_off(database: str, due: PostgresDueSteps) -> None:
+    """Done, it is gone; put off, it comes then. Neither where it was given another time meanwhile."""
+    done, put_off, moved = step(), step(), step()
+    await plan(database, done, put_off, moved)
+    await due.lease(10)
+    await plan(database, step(FUTURE, id=moved.request_id))
+    await due.done(done.request_id, EXPIRE)
+    await due.postpone(put_off.request_id, EXPIRE, PAST + timedelta(days=1))
+    await due.done(moved.request_id, EXPIRE)
+    await due.postpone(moved.request_id, EXPIRE, PAST)
+    assert await table(database) == [
+        (put_off.request_id, EXPIRE, PAST + timedelta(days=1), None),
+        (moved.request_id, EXPIRE, FUTURE, None),
+    ]
 
 
 async def test_leases_keep_replicas_apart(database: str) -> None:
