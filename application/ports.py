@@ -274,6 +274,10 @@ class Directory(Protocol):
         """The sign-in link with this token."""
         ...
 
+    async def forget_what_is_over(self) -> None:
+        """Drop sessions and links whose time is over: they work no more, and need not be kept."""
+        ...
+
     async def open_sessions(self, user_id: UUID) -> list[UUID]:
         """The sessions of this person."""
         ...

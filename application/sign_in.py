@@ -154,6 +154,7 @@ class SignIn:
         position = await self._store.save(session, *([] if link is None else [link]))
         if isinstance(instead_of, PersonCaller):
             await self.sign_out(instead_of)
+        await self._directory.forget_what_is_over()
         names = await self._directory.readable_ids([user_id])
         return NewSession(token, names[user_id], now + self._lifetime, position)
 
@@ -208,6 +209,8 @@ class SignIn:
         """
         if not isinstance(by, PersonCaller):
             raise NotAllowed("an agent has no password")
+        if by.session_id is None:  # a key must not be able to outlive itself
+            raise NotAllowed("a key cannot set a password: sign in first")
         errors = text_errors(new, "password")
         if not errors and (not SHORTEST_PASSWORD <= len(new) <= LONGEST_PASSWORD or is_blank(new)):
             said = f"must have {SHORTEST_PASSWORD}–{LONGEST_PASSWORD} characters, not only blanks"

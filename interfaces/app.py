@@ -130,9 +130,7 @@ async def running(
         pool = new_pool(conninfo, settings.database_pool_size)
         await pool.open(wait=True, timeout=30)
         stack.push_async_callback(pool.close)
-        tail = Tail(
-            conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend_to_keys=KeyWatch(key)
-        )
+        tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend_to_keys=KeyWatch(key))
         writer = Writer(
             conninfo,
             clock,

@@ -21,7 +21,7 @@ def configure(settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if console:
-        final: list[Any] = [structlog.dev.ConsoleRenderer()]
+        final: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     else:
         final = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     structlog.configure(

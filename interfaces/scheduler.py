@@ -15,7 +15,7 @@ from domain.users import User
 from interfaces.postgres.writer import Recorded
 
 _LONGEST_SLEEP = 60.0
-"""Seconds; also how late a sealed answer that nobody collects may be shredded."""
+"""Seconds; also how late a sealed answer that nobody collects may be shredded, or content erased."""
 
 _SHORTEST_SLEEP = 0.1
 """Seconds between two looks at the due times, so that a flood of new requests does not become a flood of queries."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -38,11 +39,10 @@ def erase(
 
 def _confirm(what: str) -> None:
     """Raises `CommandFailed` unless the person says yes."""
-    import click
-
-    try:
-        meant = typer.confirm(visible(f"Erase {what}? Nobody can bring it back."), err=True)
-    except click.Abort:  # Ctrl-C, or nobody there to ask
-        meant = False
-    if not meant:
+    # Not by typer: its question leaves a blank on standard output.
+    print(visible(f"Erase {what}? Nobody can bring it back. [y/N] "), end="", file=sys.stderr, flush=True)
+    answer = "" if sys.stdin is None else sys.stdin.readline()
+    if not answer.endswith("\n"):  # nobody there to ask
+        print(file=sys.stderr)
+    if answer.strip().lower() not in ("y", "yes"):
         raise CommandFailed("nothing was erased: answer y, or give --yes")

@@ -78,7 +78,7 @@ async def _rotate(database_url: str | None, data_dir: Path, *, prepare: bool) ->
             say("both keys work until this command is run again without --prepare")
             return
         await rotation.finish(connection, found)
-    say(f"rotated: {done.count} keys were wrapped anew, and the old master key is of use for older backups only")
+    say(f"rotated ({done.count:,} data keys); the old master key is of use for older backups only")
 
 
 def _present_key(data_dir: Path) -> tuple[Settings, bytes]:
@@ -117,7 +117,7 @@ def _hand_over(settings: Settings, given: bytes, new: bytes) -> None:
                 f"the new key could not be written to {settings.data_dir}: {error.strerror or error}; both keys work, "
                 "run this again"
             ) from None
-        say(f"the new master key is in {path}: servers on other machines need a copy before their next start")
+        say(f"the new master key is in {path}; a server that has a file of its own needs a copy before its next start")
     elif given != new:
         write_result(base64.urlsafe_b64encode(new).decode())
         say("this is the new master key, shown this once: set HANDRAISE_SECRET_KEY to it before the next start")

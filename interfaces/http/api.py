@@ -23,7 +23,7 @@ from domain.callers import Caller
 from domain.errors import AlreadyClaimed, AlreadyClosed
 from interfaces.http import docs_page, problems
 from interfaces.http.audit import Export, SignedHead, audit_routes
-from interfaces.http.callers import Credential, authenticate_again, authenticated_route
+from interfaces.http.callers import CSRF_HEADER, SESSION_COOKIE, Credential, authenticate_again, authenticated_route
 from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
 from interfaces.http.hardening import AllowedHosts, RateLimit, SecurityHeaders
@@ -187,13 +187,19 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             tags=app.openapi_tags,
         )
         schema.setdefault("components", {})["securitySchemes"] = {
-            "key": {"type": "http", "scheme": "bearer", "description": "A key of an agent or a person."}
+            "key": {"type": "http", "scheme": "bearer", "description": "A key of an agent or a person."},
+            "session": {
+                "type": "apiKey",
+                "in": "cookie",
+                "name": SESSION_COOKIE,
+                "description": f"A person's session. What changes something also needs the header {CSRF_HEADER}.",
+            },
         }
         schema["components"].setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
         for path, operations in schema["paths"].items():
             for operation in operations.values():
                 if path.startswith("/api"):
-                    operation["security"] = [{"key": []}]
+                    operation.setdefault("security", [{"key": []}, {"session": []}])
                 # FastAPI's own shape of a validation error is never sent: problems are.
                 if "HTTPValidationError" in str(operation["responses"].get("422", "")):
                     del operation["responses"]["422"]

@@ -21,6 +21,7 @@ from application.ports import (
 )
 from application.sign_in import SignIn
 from domain.callers import PersonCaller
+from domain.errors import FieldError, Invalid
 from interfaces.http import directory_models as models
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
@@ -124,12 +125,11 @@ def directory_routes(
     async def change_me(body: models.PatchMe, by: By) -> Json:
         fields = _given(body)
         password, current = fields.pop("password", None), fields.pop("current_password", None)
-        position = 0
-        if password is not None:
-            position = await sign_in.set_password(password, by=by, current=current)
-        if fields or password is None:
-            position = await directory.change_self(fields, by=by)
-        return Json({"position": position})
+        if password is None:
+            return Json({"position": await directory.change_self(fields, by=by)})
+        if fields:  # of two changes one could fail
+            raise Invalid([FieldError(name, "cannot be changed together with the password") for name in fields])
+        return Json({"position": await sign_in.set_password(password, by=by, current=current)})
 
     @router.get(
         "/directory",

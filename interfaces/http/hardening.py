@@ -19,6 +19,9 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 """The policy of what is data: a browser that takes it for a page may load and run nothing."""
 
+_PROBED = ("/healthz", "/readyz")
+"""Load balancers ask these by any address; they tell nothing and change nothing."""
+
 _REMEMBERED_CALLERS = 10_000
 
 
@@ -62,7 +65,7 @@ class AllowedHosts:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._hosts is not None:
+        if scope["type"] == "http" and self._hosts is not None and scope["path"] not in _PROBED:
             host = host_name(Headers(scope=scope).get("host", ""))
             if host not in self._hosts:
                 detail = f"this server is not called {host[:100]!r}: see HANDRAISE_ALLOWED_HOSTS"

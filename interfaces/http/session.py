@@ -31,6 +31,8 @@ from interfaces.http.requests import By, refusals
 
 _STATE_COOKIE = "handraise_oidc"
 _STATE_SECONDS = 600
+_NOBODY: dict[str, Any] = {"security": []}
+"""For OpenAPI: no credential is needed."""
 
 
 class IdentityProvider(Protocol):
@@ -119,12 +121,19 @@ def session_routes(
         _set_cookie(response, request, session, url)
         return response
 
-    @public.get("/sign-in", response_model=WaysView, summary="How one can sign in here", responses=refusals())
+    @public.get(
+        "/sign-in",
+        openapi_extra=_NOBODY,
+        response_model=WaysView,
+        summary="How one can sign in here",
+        responses=refusals(),
+    )
     async def ways() -> Json:
         return Json({"password": True, "oidc": None if provider is None else provider.name})
 
     @public.post(
         "/session",
+        openapi_extra=_NOBODY,
         status_code=201,
         response_model=OpenedView,
         summary="Sign in by password",
@@ -139,6 +148,7 @@ def session_routes(
 
     @public.post(
         "/session/link",
+        openapi_extra=_NOBODY,
         status_code=201,
         response_model=OpenedView,
         summary="Sign in by a one-time link",
@@ -184,6 +194,7 @@ def session_routes(
 
         @public.get(
             "/oidc/start",
+            openapi_extra=_NOBODY,
             response_class=RedirectResponse,
             status_code=302,
             summary="Go to the identity provider to sign in",
@@ -206,6 +217,7 @@ def session_routes(
         # The one GET that changes something: a browser is sent here by the provider, with what only ours can match.
         @public.get(
             "/oidc/callback",
+            openapi_extra=_NOBODY,
             response_class=RedirectResponse,
             status_code=302,
             summary="Come back from the identity provider, signed in",

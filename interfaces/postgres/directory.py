@@ -22,7 +22,7 @@ from application.ports import (
 from domain.callers import AgentCaller, Caller, PersonCaller, Role
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.coalescing import Coalescer
-from interfaces.postgres.pool import Pool, reading
+from interfaces.postgres.pool import Pool, reached, reading
 
 
 class PostgresDirectory:
@@ -115,9 +115,17 @@ class PostgresDirectory:
     async def link_id(self, sha256: bytes) -> UUID | None:
         return await self._value("SELECT id FROM sign_in_links WHERE sha256 = %b", sha256)
 
+    async def forget_what_is_over(self) -> None:
+        async with reached(self._pool) as connection:
+            for table in ("sessions", "sign_in_links"):
+                await connection.execute(f"DELETE FROM {table} WHERE expires_at <= {self._clock.sql}")  # noqa: S608
+
     async def open_sessions(self, user_id: UUID) -> list[UUID]:
         async def read(connection: psycopg.AsyncConnection) -> list[UUID]:
-            cursor = await connection.execute("SELECT id FROM sessions WHERE user_id = %s", (user_id,))
+            cursor = await connection.execute(
+                f"SELECT id FROM sessions WHERE user_id = %s AND expires_at > {self._clock.sql}",  # noqa: S608
+                (user_id,),
+            )
             return [row[0] for row in await cursor.fetchall()]
 
         return await reading(self._pool, read)

@@ -644,7 +644,16 @@ async def test_a_load_balancer_may_probe_with_head(handraise: Service, address: 
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/api", "/api/", "/api/nope", "/api/requests/", "/api/requests//wait", "/nope/%00", "/api/requests/a/b/c"],
+    [
+        "/api",
+        "/api/",
+        "/nope",
+        "/api/nope",
+        "/api/requests/",
+        "/api/requests//wait",
+        "/nope/%00",
+        "/api/requests/a/b/c",
+    ],
 )
 async def test_an_unknown_address_is_404(handraise: Service, address: str) -> None:
     """No address is a failure, and none redirects."""

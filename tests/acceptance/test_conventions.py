@@ -509,6 +509,7 @@ async def test_a_request_has_exactly_the_fields_of_the_contract(handraise: Servi
         "created_at": asked["created_at"],
         "expires_at": "2030-01-02T03:04:05.000Z",
         "closed_at": None,
+        "snoozed_until": None,
         "metadata": {"b": [1, {"c": None}]},
         "response": None,
         "cancelled": None,

@@ -205,10 +205,11 @@ async def test_names_that_are_not_ours_are_turned_away(handraise: Service) -> No
     """A page of another site that points its own name at this server gets nothing: no page, no API, with a key too."""
     before = await head(handraise)
     for host in REBOUND:
-        for path in ("/", "/api/users", "/sign-in", "/healthz", "/docs"):
+        for path in ("/", "/api/users", "/sign-in", "/metrics", "/docs"):
             refused = problem(await handraise.admin.get(path, headers={"Host": host}), 400, "Bad request")
             assert "HANDRAISE_ALLOWED_HOSTS" in refused["detail"]
         problem(await handraise.agent.post("/api/requests", json={"message": "x"}, headers={"Host": host}), 400)
+        assert (await handraise.nobody.get("/healthz", headers={"Host": host})).status_code == 200  # a prober's
     assert await head(handraise) == before
     for host in ("handraise.test", "HANDRAISE.test:8443", "localhost:8000", "127.0.0.1", "[::1]:8000", "localhost"):
         assert (await handraise.admin.get("/api/users", headers={"Host": host})).status_code == 200, host

@@ -55,6 +55,7 @@ async def test_an_answer_before_a_notice_was_due_leaves_none(database: str, tmp_
     acknowledged: dict[int, datetime] = {}
     async with service(database, tmp_path / "data", clock=clock, channels=[slack]) as handraise:
         alice = await handraise.person("alice")
+        await carry_out(handraise)
         ids = await ask_many(handraise, [TO_ALICE | {"notifyDelaySeconds": at / 1000} for at in due])
 
         async def respond(number: int) -> None:

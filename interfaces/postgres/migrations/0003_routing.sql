@@ -91,8 +91,22 @@ WITH open AS (
     FROM handraise_events e JOIN open ON open.request_id = e.originator_id
     WHERE e.topic IN ('handraise.Request.Requested', 'handraise.Request.Reassigned')
     ORDER BY e.originator_id, e.originator_version DESC
+), types (name, id) AS (
+    VALUES -- there were no others
+        ('approval', '3a358455-139a-54f6-9244-62dcd881d775'::uuid),
+        ('clarification', 'bdf0135f-515f-52cb-8663-79dd48ef192e'::uuid),
+        ('data-input', '381387fe-9d2c-58f1-a018-ac47b8d0efb0'::uuid),
+        ('review', 'be0062b7-d6da-59b8-91aa-7f19d095d2f4'::uuid),
+        ('error-resolution', 'db3e3802-4910-5835-b58c-a89ba3d17f28'::uuid)
+), asked AS (
+    SELECT CASE position('\x0a'::bytea IN e.state) WHEN 0 THEN e.state
+        ELSE substring(e.state FROM 1 FOR position('\x0a'::bytea IN e.state) - 1) END AS facts
+    FROM handraise_events e JOIN open ON open.request_id = e.originator_id
+    WHERE e.topic = 'handraise.Request.Requested'
 ), holders AS (
     SELECT agent_id AS holder_id FROM open
+    UNION ALL
+    SELECT types.id FROM asked JOIN types ON types.name = convert_from(asked.facts, 'UTF8')::jsonb ->> 'request_type'
     UNION ALL
     SELECT (convert_from(facts, 'UTF8')::jsonb #>> '{assignment,chosen}')::uuid FROM decisions
 )
