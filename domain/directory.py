@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID, uuid5
 
@@ -29,6 +30,7 @@ _COMMON = {field.name for field in fields(RecordedCreation)}
 E = TypeVar("E", bound="DirectoryEntry")
 
 
+@lru_cache(maxsize=65_536)
 def directory_id(kind: str, readable_id: str) -> UUID:
     """The UUID behind a readable id of this kind (`user`, `list`, `agent`, …)."""
     return uuid5(_NAMESPACE, f"{kind}/{readable_id}")

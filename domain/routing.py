@@ -37,7 +37,7 @@ AGENT_TYPE, CATEGORY, REQUEST_TYPE, FALLBACK = "agent_type", "category", "reques
 COMMAND = "command"
 ESCALATION = "escalation"
 
-CANDIDATES = 20
+CANDIDATES = 5
 """How many candidates a decision names at most: those whose turn comes next."""
 
 SHORTEST_LIFETIME = timedelta(milliseconds=1)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,8 +16,17 @@ from interfaces.http.callers import session_token
 from interfaces.http.problems import problem
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-"""The policy of what is data: a browser that takes it for a page may load and run nothing."""
+_ALWAYS = [
+    # The policy of what is data: a browser that takes it for a page may load and run nothing.
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=()"),
+]
+_HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 _PROBED = ("/healthz", "/readyz")
 """Load balancers ask these by any address; they tell nothing and change nothing."""
@@ -30,27 +39,20 @@ class SecurityHeaders:
 
     def __init__(self, app: ASGIApp, *, https: bool) -> None:
         self._app = app
-        self._https = https
+        self._pages = [*_ALWAYS, *([_HTTPS_ONLY] if https else [])]
+        self._api = [*self._pages, (b"cache-control", b"no-store")]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        ours = self._api if scope["path"].startswith("/api/") else self._pages
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", _NOTHING)
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["X-Frame-Options"] = "DENY"
-                headers["Referrer-Policy"] = "no-referrer"
-                headers["Cross-Origin-Opener-Policy"] = "same-origin"
-                headers["Cross-Origin-Resource-Policy"] = "same-origin"
-                headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"
-                if scope["path"].startswith("/api/"):
-                    headers.setdefault("Cache-Control", "no-store")
-                if self._https:
-                    headers["Strict-Transport-Security"] = "max-age=31536000"
+                given = message["headers"]
+                names = {name.lower() for name, _ in given}
+                message["headers"] = [*given, *(header for header in ours if header[0] not in names)]
             await send(message)
 
         await self._app(scope, receive, guarded)
