@@ -339,7 +339,10 @@ async def staged(handraise: Service) -> Stage:
     await done(handraise.admin.patch("/api/users/gone", json={"active": False}))
     removed = await handraise.another_agent("removed")
     await done(handraise.admin.delete("/api/agents/removed"))
-    await done(people["visitor"].patch("/api/me", json={"password": PASSWORD}))
+    link = await app.sign_in.make_link("visitor", by=None)
+    visitor = await app.sign_in.authenticate((await app.sign_in.with_link(link.token)).token)
+    assert visitor is not None
+    await app.sign_in.set_password(PASSWORD, by=visitor, current=None)
     while (await expired.get("/api/me")).status_code == 200:
         await asyncio.sleep(0.05)
     clients = {
