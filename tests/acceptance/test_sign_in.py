@@ -342,8 +342,8 @@ async def test_an_unknown_person_takes_the_same_path_as_a_wrong_password(handrai
         await handraise.person("inactive")
         admin = await admin_caller(handraise)
         for user in ("admin", "inactive"):
-            key = await handraise.app.keys.create(by=None, name="k", user=user)
-            caller = await handraise.app.keys.authenticate(key.key)
+            link = await sign_in.make_link(user, by=None)
+            caller = await sign_in.authenticate((await sign_in.with_link(link.token)).token)
             assert caller is not None
             await sign_in.set_password(PASSWORD, by=caller, current=None)
         await handraise.app.directory.change("user", "inactive", {"active": False}, by=admin)

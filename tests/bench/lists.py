@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
@@ -23,15 +24,16 @@ OPEN = 10_000
 _ADMIN = PersonCaller(UUID(int=1), Role.ADMINISTRATOR)
 _MEMBER = PersonCaller(UUID(int=7), Role.MEMBER)
 _AGENT = UUID(int=1003)
+_NOW = datetime(2027, 2, 1, tzinfo=UTC)
 
 _FILL = """
     INSERT INTO request_list (request_id, position, unique_id, agent_id, agent, request_type, priority, secret, status,
-        outcome, assigned_to, claimed, readers, created_at, closed_at, summary, search)
+        outcome, assigned_to, claimed, readers, excluded, created_at, closed_at, summary, search)
     SELECT gen_random_uuid(), n, 'request-' || n, uuid_of(1000 + n %% 20), 'agent-' || n %% 20,
         (ARRAY['approval', 'clarification', 'review'])[1 + n %% 3], 1 + n %% 100, false,
         CASE WHEN n <= %(open)s THEN 'Requested' ELSE 'Responded' END,
         CASE WHEN n <= %(open)s THEN NULL ELSE 'answered' END,
-        uuid_of(n %% 50), false, ARRAY[uuid_of(n %% 50)],
+        uuid_of(n %% 50), false, ARRAY[uuid_of(n %% 50)], '{}',
         timestamptz '2027-01-01Z' + n * interval '1 second',
         CASE WHEN n <= %(open)s THEN NULL ELSE timestamptz '2027-01-01Z' + n * interval '2 seconds' END,
         'Deploy build ' || n || ' to production?', to_tsvector('simple', 'deploy build ' || n || ' to production')
@@ -45,8 +47,8 @@ _UUID_OF = """
 Read = Callable[[psycopg.AsyncConnection], Awaitable[Page]]
 
 READS: dict[str, Read] = {
-    "inbox page of a member": lambda c: page_of_inbox(c, _MEMBER, "mine", limit=50),
-    "inbox page of an administrator": lambda c: page_of_inbox(c, _ADMIN, "all", limit=50),
+    "inbox page of a member": lambda c: page_of_inbox(c, _MEMBER, "mine", now=_NOW, limit=50),
+    "inbox page of an administrator": lambda c: page_of_inbox(c, _ADMIN, "all", now=_NOW, limit=50),
     "open approvals of one agent, by priority": lambda c: page_of_requests(
         c,
         _ADMIN,

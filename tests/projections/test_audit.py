@@ -401,6 +401,7 @@ async def test_twenty_thousand_events_come_in_small_pieces(handraise: Service, d
                     attempt=1,
                     delivered=True,
                     error=None,
+                    retry_at=None,
                 )
             request.cancel(by=admin, now=now + timedelta(seconds=1), reason="a reason")
         await handraise.app.store.save(*requests)

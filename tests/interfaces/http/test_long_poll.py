@@ -20,7 +20,7 @@ async def test_a_wait_does_not_outlive_its_caller(handraise: Service) -> None:
             _, writer = await asyncio.open_connection(address.hostname, address.port)
             writer.write(
                 f"GET /api/requests/{asked['id']}/wait?timeout_seconds=600 HTTP/1.1\r\n"
-                f"Host: test\r\nAuthorization: {key}\r\n\r\n".encode()
+                f"Host: handraise.test\r\nAuthorization: {key}\r\n\r\n".encode()
             )
             writers.append(writer)
         await handraise.waiting(5)

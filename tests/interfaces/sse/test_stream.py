@@ -94,6 +94,7 @@ async def written(handraise: Service, count: int) -> int:
                 attempt=attempt,
                 delivered=True,
                 error=None,
+                retry_at=None,
             )
         position = await handraise.app.store.save(request)
     return position
