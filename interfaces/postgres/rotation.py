@@ -42,6 +42,7 @@ WRAPPED = (("data_keys", "aggregate_id", "wrapped"), ("sealed_answers", "request
 """(table, column that a wrapped key is bound to, column with the wrapped key)."""
 
 KNOWN_WITHIN_SECONDS = 30.0
+ENDED_WITHIN_SECONDS = 5.0
 SETTLE_SECONDS = 3.0
 """Longer than a server takes to listen again after its connection broke: one that is just doing so is not missed."""
 
@@ -87,9 +88,15 @@ class Rewrapped:
 @asynccontextmanager
 async def alone(connection: psycopg.AsyncConnection) -> AsyncGenerator[None]:
     """Nobody else rotates this database's key meanwhile. Raises `RotationUnderWay`."""
-    cursor = await connection.execute("SELECT pg_try_advisory_lock(%s)", (ROTATION_LOCK,))
-    if await cursor.fetchone() != (True,):
-        raise RotationUnderWay
+    # The database may still hold it for one that was killed a moment ago.
+    give_up_at = time.monotonic() + ENDED_WITHIN_SECONDS
+    while True:
+        cursor = await connection.execute("SELECT pg_try_advisory_lock(%s)", (ROTATION_LOCK,))
+        if await cursor.fetchone() == (True,):
+            break
+        if time.monotonic() >= give_up_at:
+            raise RotationUnderWay
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
     try:
         yield
     finally:
