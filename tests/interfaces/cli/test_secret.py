@@ -89,11 +89,18 @@ def test_killed_anywhere_it_loses_nothing_and_goes_on(database: str, tmp_path: P
     def begun(connection: psycopg.Connection) -> bool:
         return connection.execute("SELECT FROM installation WHERE name = %s", (NEXT,)).fetchone() is not None
 
-    one_of_them = "SELECT FROM data_keys WHERE aggregate_id = (SELECT min(aggregate_id::text)::uuid FROM data_keys)"
+    with psycopg.connect(database) as connection:  # what is written later is under the new key from the first
+        row = connection.execute("SELECT aggregate_id FROM data_keys LIMIT 1").fetchone()
+    assert row is not None
     points = (
         ("SELECT pg_advisory_lock(%s)", (APPEND_LOCK,), blocked, False),
         ("SELECT pg_advisory_lock_shared(%s, %s)", (KEYS_LOCK, MasterKey(old).id), begun, False),
-        (f"{one_of_them} FOR UPDATE", (), lambda connection: under(connection, old).count(True) == 1, False),
+        (
+            "SELECT FROM data_keys WHERE aggregate_id = %s FOR UPDATE",
+            row,
+            lambda connection: under(connection, old).count(True) == 1,
+            False,
+        ),
         ("SELECT FROM installation WHERE name = %s FOR UPDATE", (CHECK,), blocked, True),
     )
     for statement, values, reached, file_is_new in points:
