@@ -9,6 +9,7 @@ from typing import TypeVar
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import PipelineStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from domain.errors import Unavailable
@@ -26,8 +27,15 @@ def new_pool(conninfo: str, size: int) -> Pool:
         max_size=size,
         timeout=5,
         kwargs={"autocommit": True, "application_name": "handraise", "prepare_threshold": 2},
+        reset=_reset,
         open=False,
     )
+
+
+async def _reset(connection: psycopg.AsyncConnection) -> None:
+    """Drop a connection that comes back in the middle of a pipeline: whoever used it was stopped there."""
+    if connection.pgconn.pipeline_status != PipelineStatus.OFF:
+        await connection.close()
 
 
 def indexed(conninfo: str) -> str:
