@@ -13,6 +13,7 @@ from application.departures import Departures
 from application.notices import Notices
 from application.ports import DueStep, DueSteps
 from application.requests import Requests
+from application.tasks import end
 from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY
 
 SHRED = "shred"
@@ -88,9 +89,7 @@ class Deadlines:
 
     async def stop(self) -> None:
         """Give up what is being sent; it is sent again, with the same key, once its lease is over."""
-        for task in self._sending:
-            task.cancel()
-        await asyncio.gather(*self._sending, return_exceptions=True)
+        await end(*self._sending)
 
     async def _expire(self, ids: Sequence[UUID], now: datetime) -> None:
         await all_of(self._requests.expire(id, now) for id in ids)

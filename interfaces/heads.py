@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from application.ports import Clock
+from application.tasks import end
 from domain.request import instant
 from interfaces.postgres.chain import Head
 from interfaces.postgres.sealing import MasterKey
@@ -73,8 +74,7 @@ class HeadLog:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end(self._task)
 
     async def _run(self) -> None:
         while True:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import structlog
 
 from application.deadlines import Deadlines
+from application.tasks import end
 from domain.errors import Unavailable
 from domain.request import Request
 from domain.users import User
@@ -51,13 +52,8 @@ class Scheduler:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end(self._task)
         await self.deadlines.stop()
-
-    def wake(self) -> None:
-        """Look at the times now."""
-        self._woken.set()
 
     async def _run(self) -> None:
         while True:

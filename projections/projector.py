@@ -72,7 +72,10 @@ class Projector:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
+            while not self._task.done():
+                self._task.cancel()
+                # Again if need be: while a connection is waited for, Python 3.11 may swallow a cancellation.
+                await asyncio.wait({self._task}, timeout=0.5)
             await asyncio.gather(self._task, return_exceptions=True)
 
     def follow_to(self, position: int) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import structlog
 
+from application.tasks import end
 from domain.errors import Unavailable
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.pool import Pool, reached
@@ -38,8 +39,7 @@ class KeyUse:
     async def stop(self) -> None:
         """Write down what is known, then end."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end(self._task)
         await self.write()
 
     async def write(self) -> None:

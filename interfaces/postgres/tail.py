@@ -15,6 +15,7 @@ import structlog
 from psycopg import errors, sql
 from psycopg_pool import PoolTimeout
 
+from application.tasks import end
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.installation import KEYS_CHANGED
 from interfaces.postgres.pool import Pool, lasting
@@ -77,9 +78,7 @@ class Tail:
         await started.wait()
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(*self._tasks)
 
     def committed(self, recorded: Sequence[Recorded]) -> None:
         """This replica's writer has committed these: no need to read them back when they are the next ones."""

@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from application.ports import Directory
+from application.tasks import end
 from domain.callers import Caller
 from domain.recorded import RecordedEvent
 from interfaces.sse.frames import Frame, frames_of, resync
@@ -119,9 +120,7 @@ class Hub:
 
     async def stop(self) -> None:
         self.close_all()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(*self._tasks)
 
     def close_all(self) -> None:
         """End every stream: the server stops."""
