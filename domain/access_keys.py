@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self, cast
+from typing import Self
 from uuid import UUID
 
 from eventsourcing.domain import BaseAggregate
@@ -20,12 +20,6 @@ class AccessKey(BaseAggregate[UUID]):
 
     class Event(RecordedEvent):
         """Base of the events of a key."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("AccessKey", aggregate))
-
-        def remember(self, key: AccessKey) -> None:
-            """Change the key's state; never refuses."""
 
     class Created(Event, RecordedCreation):
         """A key was made and shown once."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from domain.directory import DirectoryEntry
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.directory import DirectoryEntry, EntryEvent
+from domain.recorded import RecordedCreation
 
 
 class AgentType(DirectoryEntry):
@@ -15,15 +15,8 @@ class AgentType(DirectoryEntry):
     KIND = "agent_type"
     FIELDS = ("name", "assignment_strategy")
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of an agent type."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("AgentType", aggregate))
-
-        def remember(self, entry: AgentType) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """An agent type joined the directory."""
@@ -46,9 +39,6 @@ class AgentType(DirectoryEntry):
         """The type is no more."""
 
         TOPIC = "handraise.AgentType.Removed"
-
-        def remember(self, entry: AgentType) -> None:
-            entry.removed = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
 from uuid import UUID
 
-from domain.directory import DirectoryEntry
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.directory import DirectoryEntry, EntryEvent
+from domain.recorded import RecordedCreation
 
 
 class Agent(DirectoryEntry):
@@ -16,15 +15,8 @@ class Agent(DirectoryEntry):
     KIND = "agent"
     FIELDS = ("name", "owner", "agent_type", "category")
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of an agent."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("Agent", aggregate))
-
-        def remember(self, entry: Agent) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """An agent joined the directory."""
@@ -49,9 +41,6 @@ class Agent(DirectoryEntry):
         """The agent left. Its keys do not work any more."""
 
         TOPIC = "handraise.Agent.Removed"
-
-        def remember(self, entry: Agent) -> None:
-            entry.removed = True
 
     def __init__(self) -> None:
         super().__init__()

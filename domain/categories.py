@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from domain.directory import DirectoryEntry
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.directory import DirectoryEntry, EntryEvent
+from domain.recorded import RecordedCreation
 
 ROOT = "all"
 SEEDED = {
@@ -27,15 +27,8 @@ class Category(DirectoryEntry):
     KIND = "category"
     FIELDS = ("name", "parent", "assignment_strategy")
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of a category."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("Category", aggregate))
-
-        def remember(self, entry: Category) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """A category joined the directory."""
@@ -60,9 +53,6 @@ class Category(DirectoryEntry):
         """The category is no more."""
 
         TOPIC = "handraise.Category.Removed"
-
-        def remember(self, entry: Category) -> None:
-            entry.removed = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,6 +56,13 @@ def readable_id_from(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
 
 
+class EntryEvent(RecordedEvent):
+    """Base of the events of an entry."""
+
+    def remember(self, entry: Any) -> None:
+        entry.take(self)
+
+
 class DirectoryEntry(BaseAggregate[UUID]):
     """Base of what stands in the directory: added under a readable id, changed field by field, removed for good.
 
@@ -117,3 +124,5 @@ class DirectoryEntry(BaseAggregate[UUID]):
         for name, value in vars(event).items():
             if name not in _COMMON:
                 setattr(self, name, value)
+        if isinstance(event, self.Removed):
+            self.removed = True

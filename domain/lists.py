@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
 from uuid import UUID
 
-from domain.directory import DirectoryEntry
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.directory import DirectoryEntry, EntryEvent
+from domain.recorded import RecordedCreation
 
 
 class MemberList(DirectoryEntry):
@@ -16,15 +15,8 @@ class MemberList(DirectoryEntry):
     KIND = "list"
     FIELDS = ("name", "members")
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of a list."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("MemberList", aggregate))
-
-        def remember(self, entry: MemberList) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """A list joined the directory."""
@@ -47,9 +39,6 @@ class MemberList(DirectoryEntry):
         """The list is no more."""
 
         TOPIC = "handraise.MemberList.Removed"
-
-        def remember(self, entry: MemberList) -> None:
-            entry.removed = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from eventsourcing.domain import AggregateCreated, AggregateEvent
 
@@ -22,6 +22,12 @@ class RecordedEvent(AggregateEvent):
     CONTENT: ClassVar[tuple[str, ...]] = ()
 
     actor: str
+
+    def apply(self, aggregate: Any) -> None:
+        self.remember(aggregate)
+
+    def remember(self, aggregate: Any, /) -> None:
+        """Change the aggregate's state as this event says; never refuses, so that old events always load."""
 
     @staticmethod
     def create_timestamp() -> datetime:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
 from eventsourcing.domain import BaseAggregate
@@ -70,12 +70,6 @@ class Request(BaseAggregate[UUID]):
 
     class Event(RecordedEvent):
         """Base of the events of a request."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("Request", aggregate))
-
-        def remember(self, request: Request) -> None:
-            """Change the request's state; never refuses."""
 
     class Requested(Event, RecordedCreation):
         """An agent asks."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from domain.directory import DirectoryEntry
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.directory import DirectoryEntry, EntryEvent
+from domain.recorded import RecordedCreation
 
 REQUEST_TYPES = {
     "approval": "Approval",
@@ -36,15 +36,8 @@ class RequestType(DirectoryEntry):
         "erase_after_days",
     )  # fmt: skip
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of a request type."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("RequestType", aggregate))
-
-        def remember(self, entry: RequestType) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """A request type joined the directory."""
@@ -75,9 +68,6 @@ class RequestType(DirectoryEntry):
         """The type is no more."""
 
         TOPIC = "handraise.RequestType.Removed"
-
-        def remember(self, entry: RequestType) -> None:
-            entry.removed = True
 
     def __init__(self) -> None:
         super().__init__()

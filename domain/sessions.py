@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self
 from uuid import UUID
 
 from eventsourcing.domain import BaseAggregate
@@ -21,12 +21,6 @@ class Session(BaseAggregate[UUID]):
 
     class Event(RecordedEvent):
         """Base of the events of a session."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("Session", aggregate))
-
-        def remember(self, session: Session) -> None:
-            """Change the session's state; never refuses."""
 
     class Opened(Event, RecordedCreation):
         """A person signed in."""
@@ -82,12 +76,6 @@ class SignInLink(BaseAggregate[UUID]):
 
     class Event(RecordedEvent):
         """Base of the events of a link."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("SignInLink", aggregate))
-
-        def remember(self, link: SignInLink) -> None:
-            """Change the link's state; never refuses."""
 
     class Made(Event, RecordedCreation):
         """A link was made for somebody, and shown once."""

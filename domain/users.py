@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from domain.callers import Role
-from domain.directory import DirectoryEntry
+from domain.directory import DirectoryEntry, EntryEvent
 from domain.errors import Conflict
-from domain.recorded import RecordedCreation, RecordedEvent
+from domain.recorded import RecordedCreation
 
 
 class User(DirectoryEntry):
@@ -20,15 +20,8 @@ class User(DirectoryEntry):
     KIND = "user"
     FIELDS = ("role", "active", "time_zone", "quiet_hours", "out_of_office", "name", "email", "slack_user_id")
 
-    class Event(RecordedEvent):
+    class Event(EntryEvent):
         """Base of the events of a person."""
-
-        def apply(self, aggregate: Any) -> None:
-            self.remember(cast("User", aggregate))
-
-        def remember(self, entry: User) -> None:
-            """Change the entry's state; never refuses."""
-            entry.take(self)
 
     class Added(Event, RecordedCreation):
         """A person joined the directory."""
@@ -66,7 +59,7 @@ class User(DirectoryEntry):
         TOPIC = "handraise.User.Removed"
 
         def remember(self, entry: User) -> None:
-            entry.removed = True
+            super().remember(entry)
             entry.active = False
 
     class ContentErased(Event):

@@ -7,7 +7,6 @@ people costs no more than one over two. Whose turn it is and who is how busy is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from random import Random
 from uuid import UUID
 
@@ -68,10 +67,10 @@ class RoutingFacts:
             for _, _, parsed in levels(subject, facts)
             if parsed.strategy is not None
         ]
-        lists = {_id_of("list", name) for strategy in strategies if (name := list_named(strategy))}
+        lists = {directory_id("list", name) for strategy in strategies if (name := list_named(strategy))}
         also = set(also)
         await self._read_lists(connection, facts, lists | also)
-        wanted = {_id_of("user", name) for strategy in strategies if (name := _user_of(strategy))} | also
+        wanted = {directory_id("user", name) for strategy in strategies if (name := _user_of(strategy))} | also
         for subject in subjects:
             agent = facts.agents.get(subject.agent_id)
             wanted.update(id for id in (subject.run_user, agent.owner if agent else None) if id is not None)
@@ -155,11 +154,11 @@ class RoutingFacts:
         """Whose turn it was in the lists that these strategies name, and how busy those are of whom it matters."""
         facts.turns.clear()
         facts.open_requests.clear()
-        lists = {_id_of("list", name) for strategy in strategies if (name := list_named(strategy))}
+        lists = {directory_id("list", name) for strategy in strategies if (name := list_named(strategy))}
         if not lists:
             return
         by_load = {
-            _id_of("list", name)
+            directory_id("list", name)
             for strategy in strategies
             if list_strategy(strategy) == LEAST_BUSY and (name := list_named(strategy))
         }
@@ -174,12 +173,6 @@ class RoutingFacts:
                 facts.turns[id] = last
             else:
                 facts.open_requests[id] = count
-
-
-@lru_cache(maxsize=10_000)
-def _id_of(kind: str, name: str) -> UUID:
-    """Remembered: many decisions of a batch are on the same list, and each id takes a hash."""
-    return directory_id(kind, name)
 
 
 def _user_of(strategy: Strategy) -> str | None:
