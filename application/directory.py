@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from application.ports import (
     UserEntry,
     VersionConflict,
 )
+from application.retries import until_saved
 from domain.callers import SYSTEM, Caller, PersonCaller, Role
 from domain.categories import ROOT, SEEDED, Category
 from domain.directory import DirectoryEntry, check_readable_id, directory_id, is_reserved, readable_id_from
@@ -37,7 +39,6 @@ from domain.users import User
 OWN_FIELDS = ("time_zone", "quiet_hours", "out_of_office", "slack_user_id")
 """What everybody may change about themselves."""
 
-_ATTEMPTS = 12
 _MAX_ENTRIES = 50_000
 _LOADED_AT_ONCE = 500
 
@@ -117,15 +118,14 @@ class DirectoryService:
 
     async def _change(self, kind: str, readable_id: str, fields: Mapping[str, Any], actor: str) -> int:
         read = _read(kind, {}, _but_for_the_root(kind, readable_id, fields))
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             entry = await self._present(kind, readable_id)
             values, references = await self._differing(entry, read)
             entry.change(actor=actor, now=self._clock.now(), **values)
-            try:
-                return await self._save([entry], references) or await self._store.head()
-            except VersionConflict:
-                continue
-        raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
+            return await self._save([entry], references) or await self._store.head()
+
+        return await until_saved(attempt, f"{kind} {readable_id!r}")
 
     async def remove(self, kind: str, readable_id: str, *, by: Caller | None) -> int:
         """Take an entry out for good; returns the position. A removed person's open requests move on.
@@ -137,14 +137,13 @@ class DirectoryService:
             raise Conflict(f"request type {readable_id!r} comes with the server and cannot be removed")
         if kind == Category.KIND and readable_id == ROOT:
             raise Conflict(f"category {ROOT!r} is the root of all others and cannot be removed")
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             entry = await self._present(kind, readable_id)
             entry.remove(actor=actor, now=self._clock.now())
-            try:
-                return await self._save([entry], ())
-            except VersionConflict:
-                continue
-        raise Unavailable(f"{kind} {readable_id!r} is being changed by many at once; nothing was changed, try again")
+            return await self._save([entry], ())
+
+        return await until_saved(attempt, f"{kind} {readable_id!r}")
 
     async def erase_person(self, readable_id: str, *, by: Caller | None) -> int:
         """Make name and addresses of a removed person unreadable for good; returns the position.
@@ -152,16 +151,15 @@ class DirectoryService:
         Raises `NotAllowed`, `NotFound`, or `Conflict` for somebody who was not removed.
         """
         actor = check_administrator(by)
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             person = await self._store.entry(User, directory_id(User.KIND, readable_id))
             if person is None:
                 raise NotFound(f"there is no user {readable_id!r}")
             person.erase(actor=actor, now=self._clock.now())
-            try:
-                return await self._store.save(person) or await self._store.head()
-            except VersionConflict:
-                continue
-        raise Unavailable(f"user {readable_id!r} is being changed by many at once; nothing was erased, try again")
+            return await self._store.save(person) or await self._store.head()
+
+        return await until_saved(attempt, f"user {readable_id!r}")
 
     async def seed(self) -> None:
         """Have the request types and categories that every installation begins with, once and for all."""
@@ -187,12 +185,7 @@ class DirectoryService:
         Raises `NotAllowed`, `Invalid` naming every failing field, or `Conflict`.
         """
         actor = check_administrator(by)
-        for _ in range(_ATTEMPTS):
-            try:
-                return await self._import(document, actor)
-            except VersionConflict:
-                continue
-        raise Unavailable("the directory is being changed by many at once; nothing was changed, try again")
+        return await until_saved(partial(self._import, document, actor), "the directory")
 
     async def _import(self, document: Mapping[str, Any], actor: str) -> Imported:
         whole = Read()

@@ -11,15 +11,15 @@ from typing import Any
 from uuid import UUID
 
 from application.directory import DirectoryService, check_administrator, check_reader
-from application.ports import Clock, Directory, EventStore, KeyEntry, VersionConflict
+from application.ports import Clock, Directory, EventStore, KeyEntry
+from application.retries import until_saved
 from domain.access_keys import AccessKey
 from domain.callers import Caller
 from domain.directory import directory_id
-from domain.errors import FieldError, Invalid, NotFound, Unavailable
+from domain.errors import FieldError, Invalid, NotFound
 from domain.text import is_blank, text_errors
 
 KEY_PREFIX = "hr_"
-_ATTEMPTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,40 +95,37 @@ class Keys:
         actor = check_administrator(by)
         if "name" in fields:
             _check_name(fields["name"])
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             key = await self._key(readable_id)
             name, expires_at = (fields.get(each, getattr(key, each)) for each in ("name", "expires_at"))
             key.change(name=name, expires_at=expires_at, actor=actor, now=self._clock.now())
-            try:
-                return await self._store.save(key) or await self._store.head()
-            except VersionConflict:
-                continue
-        raise Unavailable(f"key {readable_id!r} is being changed by many at once; nothing was changed, try again")
+            return await self._store.save(key) or await self._store.head()
+
+        return await until_saved(attempt, f"key {readable_id!r}")
 
     async def rotate(self, readable_id: str, *, by: Caller) -> NewKey:
         """Replace the key itself; the old one stops at once. Raises `NotAllowed`, `NotFound` or `Conflict`."""
         actor = check_administrator(by)
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> NewKey:
             key = await self._key(readable_id)
             fresh = KEY_PREFIX + secrets.token_urlsafe(32)
             key.rotate(hashlib.sha256(fresh.encode()).hexdigest(), actor=actor, now=self._clock.now())
-            try:
-                return NewKey(readable_id, fresh, await self._store.save(key))
-            except VersionConflict:
-                continue
-        raise Unavailable(f"key {readable_id!r} is being changed by many at once; nothing was changed, try again")
+            return NewKey(readable_id, fresh, await self._store.save(key))
+
+        return await until_saved(attempt, f"key {readable_id!r}")
 
     async def revoke(self, readable_id: str, *, by: Caller) -> int:
         """Stop a key at once, on every replica; returns the position. Raises `NotAllowed` or `NotFound`."""
         actor = check_administrator(by)
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             key = await self._key(readable_id)
             key.revoke(actor=actor, now=self._clock.now())
-            try:
-                return await self._store.save(key) or await self._store.head()
-            except VersionConflict:
-                continue
-        raise Unavailable(f"key {readable_id!r} is being changed by many at once; nothing was changed, try again")
+            return await self._store.save(key) or await self._store.head()
+
+        return await until_saved(attempt, f"key {readable_id!r}")
 
     async def page(self, *, by: Caller, after: str, limit: int) -> list[KeyEntry]:
         """Keys, in the order of their ids. Raises `NotAllowed` to all but administrators and auditors."""

@@ -15,6 +15,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from application.ports import Clock, Directory, DueSteps, EventStore, UserEntry, VersionConflict
+from application.retries import ATTEMPTS
 from domain.callers import actor_id, person_actor
 from domain.request import Request
 from domain.timetable import NOTIFY, Notice, retry_after
@@ -24,8 +25,6 @@ URGENT = 20
 
 DELIVERY_SECONDS = 20.0
 """After which a call counts as failed; shorter than the lease of its step."""
-
-_ATTEMPTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ class Notices:
             return _Outcome(error=type(failure).__name__, again=retry_after(message.attempt))
 
     async def _record(self, id: UUID, channel: str, notice: Notice, to: str | None, outcome: _Outcome) -> None:
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             request = await self._store.request(id)
             if request is None:
                 return

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 from application.ports import Clock, DeadlinePassed, Directory, EventStore, Schemas, VersionConflict
+from application.retries import ATTEMPTS, until_saved
 from application.waits import Waits
 from domain.answers import (
     ABSENT,
@@ -56,9 +57,6 @@ _UI_SCHEMA_DEPTH = 100
 
 _DEFAULT_PRIORITY = 50
 _SHORTEST_LIFETIME = timedelta(milliseconds=1)
-
-_ATTEMPTS = 12
-"""Decisions are taken again after losing a race; a request has few writers, so more than a handful means trouble."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class Requests:
             )
 
         id = request_id(by.id, unique_id)
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             try:
                 return await self._store.save_routed(id, 0, subject, make, size=_weight(ask)), True
             except (VersionConflict, Invalid) as error:
@@ -541,37 +539,44 @@ class Requests:
         return to_id
 
     async def _move(
-        self, id: UUID, by: Caller | None, decide: Callable[[Request, Facts, datetime], None], *also: UUID
+        self,
+        id: UUID,
+        by: Caller | None,
+        decide: Callable[[Request, Facts, datetime], None],
+        *also: UUID,
+        subject_of: Callable[[Request], Subject] = lambda request: request.subject,
     ) -> Request:
-        """Load, decide while nobody else can write, save; again from the start when somebody else was first."""
-        for _ in range(_ATTEMPTS):
-            request = await (self._load(id, by) if by is not None else self._store.request(id))
-            if request is None:
-                raise NotFound(f"there is no request {id}")
-            present = request
+        """Load, decide while nobody else can write, save; again from the start when somebody else was first.
 
-            def make(facts: Facts, now: datetime, present: Request = present) -> Request:
+        `subject_of` says what facts are needed for, `also` which people and lists besides.
+        """
+
+        async def attempt() -> Request:
+            present = await (self._load(id, by) if by is not None else self._store.request(id))
+            if present is None:
+                raise NotFound(f"there is no request {id}")
+
+            def make(facts: Facts, now: datetime) -> Request:
                 moved = copy.deepcopy(present)
                 decide(moved, facts, now)
                 return moved
 
+            lists = () if present.assigned_list is None else (present.assigned_list,)
             try:
-                lists = () if request.assigned_list is None else (request.assigned_list,)
                 return await self._store.save_routed(
-                    request.id, request.version, request.subject, make, also=(*also, *lists)
+                    present.id, present.version, subject_of(present), make, also=(*also, *lists)
                 )
-            except VersionConflict:
-                continue
             except Refusal:
-                await self.expire(request.id, self._clock.now())  # a lapse that was found out on the way
+                await self.expire(present.id, self._clock.now())  # a lapse that was found out on the way
                 raise
-        raise Unavailable(f"request {id} is being changed by many at once; nothing was changed, try again")
+
+        return await until_saved(attempt, f"request {id}")
 
     # -- time
 
     async def expire(self, id: UUID, now: datetime) -> None:
         """Carry out the deadline that has come by the database's time `now`."""
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             request = await self._store.request(id)
             if request is None:
                 return
@@ -582,40 +587,33 @@ class Requests:
 
     async def erase_as_planned(self, id: UUID, now: datetime) -> bool:
         """Carry out the erasure that has come by the database's time `now`; False where there is none to come."""
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> bool:
             request = await self._store.request(id)
             if request is None or request.erase_due is None:
                 return False
             request.erase_as_planned(now=now)
-            with suppress(VersionConflict):  # somebody was first; unless that erased it, it is due still
-                await self._store.save(request)
-                return True
-        raise Unavailable(f"request {id} is being changed by many at once; its content is erased later")
+            await self._store.save(request)
+            return True
+
+        return await until_saved(attempt, f"request {id}")
 
     async def escalate(self, id: UUID) -> bool:
         """Carry out the step of the ladder that is due, decided while nobody else can write.
 
         False where no step is left to come, or the request is closed.
         """
-        for _ in range(_ATTEMPTS):
-            request = await self._store.request(id)
-            if request is None or not request.is_open or request.timetable.rung is None:
-                return False
-            present, rung, step = request, request.timetable.rung, request.timetable.rung_step
-            subject = replace(request.subject, strategy=Parsed(rung.to))
 
-            def make(facts: Facts, now: datetime) -> Request:
-                moved = copy.deepcopy(present)  # noqa: B023  called before the next round
-                assert step is not None  # noqa: B023
-                moved.escalate(follow(rung.to, subject, facts, now), step=step, now=now)  # noqa: B023
-                return moved
+        def decide(request: Request, facts: Facts, now: datetime) -> None:
+            rung, step = request.timetable.rung, request.timetable.rung_step
+            if rung is not None and step is not None:
+                request.escalate(follow(rung.to, request.subject, facts, now), step=step, now=now)
 
-            try:
-                await self._store.save_routed(id, request.version, subject, make)
-            except VersionConflict:
-                continue
-            return True
-        raise Unavailable(f"request {id} is being changed by many at once; its step is tried again")
+        request = await self._store.request(id)
+        if request is None or not request.is_open or request.timetable.rung is None:
+            return False
+        await self._move(id, None, decide, subject_of=_next_on_the_ladder)
+        return True
 
     async def snooze(
         self, id: UUID, by: Caller, *, until: datetime | None = None, seconds: float | None = None
@@ -684,7 +682,7 @@ class Requests:
         """
         latest: datetime | None = None
         refused: Refusal | None = None
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             request = await self._load(id, by)
             refused = None
             now = self._clock.now() if latest is None else max(latest, self._clock.now())
@@ -724,6 +722,12 @@ def _the_same(existing: Request, repeat: Request, by: AgentCaller) -> Request:
 
 def _subject(ask: Ask, agent_id: UUID, question: Question, run_user: UUID | None) -> Subject:
     return Subject(agent_id, question.request_type, run_user, parse(ask.assignment_strategy))
+
+
+def _next_on_the_ladder(request: Request) -> Subject:
+    """As if the request had come with the strategy of its next step."""
+    rung = request.timetable.rung
+    return request.subject if rung is None else replace(request.subject, strategy=Parsed(rung.to))
 
 
 def _weight(ask: Ask) -> int:

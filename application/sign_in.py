@@ -10,10 +10,11 @@ from typing import Protocol
 from uuid import UUID, uuid4
 
 from application.directory import check_administrator
-from application.ports import Clock, Directory, EventStore, VersionConflict
+from application.ports import Clock, Directory, EventStore
+from application.retries import until_saved
 from domain.callers import Caller, PersonCaller, person_actor
 from domain.directory import directory_id
-from domain.errors import FieldError, Gone, Invalid, NotAllowed, NotFound, NotSignedIn, Unavailable
+from domain.errors import FieldError, Gone, Invalid, NotAllowed, NotFound, NotSignedIn
 from domain.sessions import How, Session, SignInLink
 from domain.text import is_blank, text_errors
 from domain.users import User
@@ -23,8 +24,6 @@ SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 
 _REFUSED = "the name or the password is wrong"
 """Whichever it was: who asks shall not learn who is known here."""
-
-_ATTEMPTS = 12
 
 
 class Passwords(Protocol):
@@ -116,7 +115,8 @@ class SignIn:
     async def with_link(self, token: str, *, instead_of: Caller | None = None) -> NewSession:
         """Sign in by a one-time link. Raises `NotSignedIn` for one that is unknown, used, or over."""
         id = await self._directory.link_id(_sha256(token))
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> NewSession:
             link = None if id is None else await self._store.sign_in_link(id)
             if link is None or not await self._directory.may_sign_in(link.user_id):
                 raise NotSignedIn("this link is not known, or its person cannot sign in: ask for another")
@@ -124,11 +124,9 @@ class SignIn:
                 link.use(actor=person_actor(link.user_id), now=self._clock.now())
             except Gone as error:
                 raise NotSignedIn(error.detail) from None
-            try:
-                return await self._open(link.user_id, "link", instead_of, link)
-            except VersionConflict:  # used in the same moment
-                continue
-        raise Unavailable("the link could not be used just now; try again")
+            return await self._open(link.user_id, "link", instead_of, link)
+
+        return await until_saved(attempt, "the link")
 
     async def as_identified(self, email: str, *, instead_of: Caller | None = None) -> NewSession:
         """Sign in whom the identity provider says it is, by a verified e-mail address. Raises `NotSignedIn`."""
@@ -173,15 +171,14 @@ class SignIn:
         return await self._close(await self._directory.open_sessions(by.id), by)
 
     async def _close(self, ids: list[UUID], by: Caller) -> int:
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             sessions = [session for id in ids if (session := await self._store.session(id)) is not None]
             for session in sessions:
                 session.close(actor=by.actor, now=self._clock.now())
-            try:
-                return await self._store.save(*sessions) or await self._store.head()
-            except VersionConflict:
-                continue
-        raise Unavailable("the session could not be ended just now; try again")
+            return await self._store.save(*sessions) or await self._store.head()
+
+        return await until_saved(attempt, "the session")
 
     # -- means of coming in
 
@@ -225,18 +222,17 @@ class SignIn:
                 raise Invalid([FieldError("current_password", "is not the present password")])
             await self._attempts.succeeded(name, name)
         hashed = await self._passwords.hash(new)
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> int:
             user = await self._store.entry(User, by.id)
             if user is None or user.removed:
                 raise NotFound("you are not in the directory any more")
             user.set_password(actor=by.actor, now=self._clock.now())
-            try:
-                position = await self._store.save(user, password_hash=hashed)
-            except VersionConflict:
-                continue
-            others = [id for id in await self._directory.open_sessions(by.id) if id != by.session_id]
-            return max(position, await self._close(others, by)) if others else position
-        raise Unavailable("the password could not be set just now; try again")
+            return await self._store.save(user, password_hash=hashed)
+
+        position = await until_saved(attempt, "the password")
+        others = [id for id in await self._directory.open_sessions(by.id) if id != by.session_id]
+        return max(position, await self._close(others, by)) if others else position
 
 
 def _sha256(token: str) -> bytes:
