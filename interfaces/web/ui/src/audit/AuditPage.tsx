@@ -1,0 +1,1 @@
+export default function AuditPage() { return <p>AuditPage</p>; }

@@ -1,0 +1,1 @@
+export default function DashboardPage(_: Record<string, unknown>) { return <p>DashboardPage</p>; }

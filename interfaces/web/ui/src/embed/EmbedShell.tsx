@@ -1,0 +1,1 @@
+export function EmbedShell() { return <p>Embed</p>; }

@@ -1,0 +1,13 @@
+// A word at the edge of the page: what was done, or why not.
+
+import { notifications } from "@mantine/notifications";
+
+import { reasonOf } from "./State";
+
+export function say(message: string): void {
+  notifications.show({ message, autoClose: 5_000, withBorder: true });
+}
+
+export function complain(error: unknown): void {
+  notifications.show({ message: reasonOf(error), color: "red", autoClose: 10_000, withBorder: true });
+}

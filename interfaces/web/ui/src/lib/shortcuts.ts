@@ -1,0 +1,30 @@
+// Keyboard shortcuts: single keys, never while one is typing.
+
+import { useEffect, useRef } from "react";
+
+export type Shortcuts = Record<string, (event: KeyboardEvent) => void>;
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.closest("input, textarea, select, [role=combobox], [role=textbox]") !== null;
+}
+
+/** `keys` by `KeyboardEvent.key`; "mod+Enter" works while typing too. While a dialog is open only it hears keys. */
+export function useShortcuts(keys: Shortcuts): void {
+  const newest = useRef(keys);
+  useEffect(() => {
+    newest.current = keys;
+  });
+  useEffect(() => {
+    function hear(event: KeyboardEvent): void {
+      if (event.defaultPrevented || event.isComposing || event.altKey) return;
+      const mod = event.ctrlKey || event.metaKey;
+      const action = newest.current[mod ? `mod+${event.key}` : event.key];
+      if (action === undefined) return;
+      if (!mod && (isTyping(event.target) || document.querySelector("[role=dialog][aria-modal=true]") !== null)) return;
+      action(event);
+    }
+    addEventListener("keydown", hear);
+    return () => removeEventListener("keydown", hear);
+  }, []);
+}

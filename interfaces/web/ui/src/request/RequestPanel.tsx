@@ -1,0 +1,1 @@
+export default function RequestPanel(_: Record<string, unknown>) { return <p>RequestPanel</p>; }

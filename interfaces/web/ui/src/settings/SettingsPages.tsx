@@ -1,0 +1,1 @@
+export default function SettingsPages() { return <p>SettingsPages</p>; }

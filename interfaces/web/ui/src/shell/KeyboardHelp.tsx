@@ -1,0 +1,39 @@
+import { Kbd, Modal, Table } from "@mantine/core";
+
+import { strings } from "../strings";
+
+const KEYS: [string[], string][] = [
+  [["j"], strings.keys.down],
+  [["k"], strings.keys.up],
+  [["Enter"], strings.keys.open],
+  [["Esc"], strings.keys.close],
+  [["a"], strings.keys.approve],
+  [["r"], strings.keys.reject],
+  [["c"], strings.keys.claim],
+  [["Ctrl/⌘", "Enter"], strings.keys.submit],
+  [["?"], strings.keys.help],
+];
+
+export function KeyboardHelp({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={strings.keys.title} size="sm">
+      <Table>
+        <Table.Tbody>
+          {KEYS.map(([keys, what]) => (
+            <Table.Tr key={what}>
+              <Table.Td w={130}>
+                {keys.map((key, index) => (
+                  <span key={key}>
+                    {index > 0 && " + "}
+                    <Kbd>{key}</Kbd>
+                  </span>
+                ))}
+              </Table.Td>
+              <Table.Td>{what}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Modal>
+  );
+}
