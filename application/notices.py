@@ -54,6 +54,10 @@ class PermanentFailure(Exception):
     """It cannot be delivered, however often it is tried."""
 
 
+class NobodyToTell(Exception):
+    """Nobody whom it is for can be told through this channel: nothing was tried, and nothing is recorded."""
+
+
 class Channel(Protocol):
     """A way to tell people. `deliver` is called at least once for each notice, always with the same key."""
 
@@ -68,7 +72,10 @@ class Channel(Protocol):
         ...
 
     async def deliver(self, message: Message) -> dict[str, str] | None:
-        """Tell them; returns the channel's own reference. Raises `TemporaryFailure` or `PermanentFailure`."""
+        """Tell them; returns the channel's own reference.
+
+        Raises `NobodyToTell`, `TemporaryFailure` or `PermanentFailure`.
+        """
         ...
 
 
@@ -125,7 +132,10 @@ class Notices:
                 self._giving.add(giving)
                 try:
                     message = Message(request, notice.step, notice.attempt, person, list_id, key)
-                    await self._record(request_id, name, notice, to, await self._deliver(name, message))
+                    outcome = await self._deliver(name, message)
+                    if outcome is None:  # nor do others wait for this one
+                        continue
+                    await self._record(request_id, name, notice, to, outcome)
                 finally:
                     self._giving.discard(giving)
                 return
@@ -140,13 +150,16 @@ class Notices:
         id = actor_id(to) if to is not None and to.startswith("user:") else None
         return None if id is None else await self._directory.user(id)
 
-    async def _deliver(self, name: str, message: Message) -> _Outcome:
+    async def _deliver(self, name: str, message: Message) -> _Outcome | None:
+        """What became of it; None where there was nobody to tell."""
         channel = self._channels.get(name)
         if channel is None or channel.delay is None:
             return _Outcome(error=f"the channel {name} is not set up any more")
         try:
             async with asyncio.timeout(self._give_up_after):
                 return _Outcome(reference=await channel.deliver(message))
+        except NobodyToTell:
+            return None
         except TemporaryFailure as failure:
             return _Outcome(error=str(failure), again=retry_after(message.attempt, failure.after))
         except PermanentFailure as failure:

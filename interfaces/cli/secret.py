@@ -78,7 +78,7 @@ async def _rotate(database_url: str | None, data_dir: Path, *, prepare: bool) ->
             say("both keys work until this command is run again without --prepare")
             return
         await rotation.finish(connection, found)
-    say(f"rotated ({done.count:,} data keys); the old master key is of use for older backups only")
+    say(f"rotated ({done.count:,} keys); the old master key is of use for older backups only")
 
 
 def _present_key(data_dir: Path) -> tuple[Settings, bytes]:

@@ -25,9 +25,22 @@ from domain.lists import MemberList
 from domain.recorded import RecordedEvent
 from domain.request import RECEIPT_LIFETIME, Request
 from domain.request_types import RequestType
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
+from domain.slack import SlackConfiguration
 from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, WEB
 from domain.users import User, away
+
+CHANNEL = "handraise"
+"""Of every NOTIFY of ours."""
+
+SLACK_CHANGED = "slack"
+"""The payload of a NOTIFY that says that servers should look at the settings of Slack."""
+
+SLACK_TOKEN_IDS = {
+    "bot_token": UUID("5b0f3f0e-4f3a-5d6b-8c1e-0a9d6f2b7c11"),
+    "app_token": UUID("9d1c7e2a-6b58-5f0d-a3c4-7e2b8f5d1a22"),
+}
+"""The rows of the tokens, to which the encrypted tokens are bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +192,8 @@ ROTATE_KEY = Bulk(
     " FROM unnest(%b::uuid[], %b::bytea[]) AS c(id, sha256) WHERE access_keys.id = c.id"
 )
 OPEN_SESSION = Bulk(
-    "INSERT INTO sessions (id, sha256, user_id, expires_at)"
-    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::uuid[], %b::timestamptz[])"
+    "INSERT INTO sessions (id, sha256, user_id, expires_at, embedded)"
+    " SELECT * FROM unnest(%b::uuid[], %b::bytea[], %b::uuid[], %b::timestamptz[], %b::boolean[])"
 )
 CLOSE_SESSION = Bulk("DELETE FROM sessions WHERE id = ANY(%b::uuid[])")
 CLOSE_SESSIONS_OF = Bulk("DELETE FROM sessions WHERE user_id = ANY(%b::uuid[])")
@@ -194,7 +207,21 @@ SET_PASSWORD = Bulk(
     " ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash"
 )
 FORGET_PASSWORD = Bulk("DELETE FROM passwords WHERE user_id = ANY(%b::uuid[])")
+FORGET_SUBSCRIPTIONS = Bulk("DELETE FROM push_subscriptions WHERE user_id = ANY(%b::uuid[])")
 REVOKE_KEY = Bulk("UPDATE access_keys SET revoked = true WHERE id = ANY(%b::uuid[])")
+SET_SLACK = Bulk(
+    "INSERT INTO slack_configuration (id, version, enabled, channel_id, notification_delay_seconds)"
+    " SELECT * FROM unnest(%b::uuid[], %b::bigint[], %b::boolean[], %b::text[], %b::float8[])"
+    " ON CONFLICT (id) DO UPDATE SET version = excluded.version, enabled = excluded.enabled,"
+    " channel_id = excluded.channel_id, notification_delay_seconds = excluded.notification_delay_seconds"
+)
+SET_SLACK_TOKEN = Bulk(
+    "INSERT INTO slack_tokens (id, wrapped) SELECT * FROM unnest(%b::uuid[], %b::bytea[])"
+    " ON CONFLICT (id) DO UPDATE SET wrapped = excluded.wrapped",
+    wrapped=1,
+)
+FORGET_SLACK_TOKEN = Bulk("DELETE FROM slack_tokens WHERE id = ANY(%b::uuid[])")
+TELL = Bulk(f"SELECT pg_notify('{CHANNEL}', payload) FROM unnest(%b::text[]) AS t(payload)")
 
 
 def changes(events: Sequence[RecordedEvent], aggregate: object) -> Iterator[Change]:
@@ -224,13 +251,18 @@ def _of(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
             yield from _of_key(event)
         case Session.Opened():
             sha256 = bytes.fromhex(event.sha256)
-            yield OPEN_SESSION, (event.originator_id, sha256, event.user_id, event.expires_at)
+            embedded = event.how == "embed"
+            yield OPEN_SESSION, (event.originator_id, sha256, event.user_id, event.expires_at, embedded)
         case Session.Closed():
             yield CLOSE_SESSION, (event.originator_id,)
-        case SignInLink.Made():
+        case SignInLink.Made() | EmbedToken.Made():
             yield MAKE_LINK, (event.originator_id, bytes.fromhex(event.sha256), event.expires_at)
-        case SignInLink.Used():
+        case SignInLink.Used() | EmbedToken.Used():
             yield USE_LINK, (event.originator_id,)
+        case SlackConfiguration.Configured() | SlackConfiguration.Changed():
+            facts = (event.enabled, event.channel_id, event.notification_delay_seconds)
+            yield SET_SLACK, (event.originator_id, event.originator_version, *facts)
+            yield TELL, (SLACK_CHANGED,)
         case _:
             pass
 
@@ -335,6 +367,7 @@ def _of_user(event: User.Event) -> Iterator[Change]:
             yield REMOVE_USER, (id,)
             yield CLOSE_SESSIONS_OF, (id,)
             yield FORGET_PASSWORD, (id,)
+            yield FORGET_SUBSCRIPTIONS, (id,)
             yield SET_DUE_STEP, (id, DEPART, event.timestamp)
         case User.ContentErased():
             yield ERASE_USER, (id,)

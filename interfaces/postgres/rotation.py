@@ -38,8 +38,13 @@ from interfaces.postgres.writer import APPEND_LOCK, CHANNEL
 
 ROTATION_LOCK = 0x68616E6472_03
 
-WRAPPED = (("data_keys", "aggregate_id", "wrapped"), ("sealed_answers", "request_id", "wrapped_key"))
-"""(table, column that a wrapped key is bound to, column with the wrapped key)."""
+WRAPPED = (
+    ("data_keys", "aggregate_id", "wrapped"),
+    ("sealed_answers", "request_id", "wrapped_key"),
+    ("vapid_keys", "id", "wrapped"),
+    ("slack_tokens", "id", "wrapped"),
+)
+"""(table, column that a wrapped key or token is bound to, column with it)."""
 
 KNOWN_WITHIN_SECONDS = 30.0
 ENDED_WITHIN_SECONDS = 5.0

@@ -17,12 +17,15 @@ from psycopg_pool import PoolTimeout
 
 from application.tasks import end
 from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.inline import SLACK_CHANGED
 from interfaces.postgres.installation import KEYS_CHANGED
 from interfaces.postgres.pool import Pool, lasting
+from interfaces.postgres.subscriptions import SUBSCRIPTIONS_CHANGED
 from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
 _OWN_COMMIT_SECONDS = 0.0005
+_BESIDE_THE_LOG = (KEYS_CHANGED, SUBSCRIPTIONS_CHANGED, SLACK_CHANGED)
 
 log = structlog.get_logger(__name__)
 
@@ -39,13 +42,14 @@ class Tail:
         clock: DatabaseClock,
         *,
         look_again_seconds: float = 12.0,
-        attend_to_keys: Callable[[psycopg.AsyncConnection], Awaitable[None]] | None = None,
+        attend: Callable[[psycopg.AsyncConnection], Awaitable[None]] | None = None,
     ) -> None:
         """`look_again_seconds` is how long it trusts silence before it reads without having been told to.
 
-        `attend_to_keys` is called on every new listening connection, and when a NOTIFY says that keys have changed.
+        `attend` is called on every new listening connection, and when a NOTIFY says that something has changed that
+        stands beside the log: keys, subscriptions, or the settings of Slack.
         """
-        self._attend_to_keys = attend_to_keys
+        self._attend = attend
         self._conninfo = conninfo
         self._pool = pool
         self._clock = clock
@@ -103,14 +107,14 @@ class Tail:
                 ) as connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
                     while True:
-                        if self._attend_to_keys is not None:
-                            await self._attend_to_keys(connection)
+                        if self._attend is not None:
+                            await self._attend(connection)
                         self.listening, delay = True, 0.05
                         self._told.set()  # whatever came while nobody listened
                         started.set()
                         async with contextlib.aclosing(connection.notifies()) as notifies:
                             async for notify in notifies:
-                                if notify.payload == KEYS_CHANGED:
+                                if notify.payload in _BESIDE_THE_LOG:
                                     break
                                 if not notify.payload.isdecimal() or int(notify.payload) > self.position:
                                     self._told.set()

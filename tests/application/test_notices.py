@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from application.notices import Message, Notices, PermanentFailure, TemporaryFailure
+from application.notices import Message, NobodyToTell, Notices, PermanentFailure, TemporaryFailure
 from application.ports import Directory, DueSteps, EventStore, UserEntry, VersionConflict
 from domain.answers import Answer, Question
 from domain.assignment import Decision
@@ -350,6 +350,30 @@ async def test_what_was_put_aside_is_not_told_of_until_then() -> None:
     assert (world.sent, world.due.said) == ([], [(KIND, START + minutes(45))])
     await world.give(45)
     assert world.sent == [("notify", 1, "anna")]
+
+
+async def test_where_there_is_nobody_to_tell_nothing_is_recorded() -> None:
+    """The step is done with, and no failure of anybody's."""
+    world = World()
+    world.slack.failures.append(NobodyToTell())
+    await world.give(2)
+    assert (len(world.sent), world.recorded, world.due.said) == (1, [], [(KIND, None)])
+    assert (world.waiting, world.reported) == ([(2, "notify", 1)], [])
+
+
+async def test_others_do_not_wait_for_whom_the_channel_cannot_tell() -> None:
+    """Whoever is due as well is told in the same breath, and who comes later at their time."""
+    world = World(ladder=TELLING)
+    world.escalates(1, TO_BERT)
+    world.slack.failures.append(NobodyToTell())
+    await world.give(2)
+    assert world.sent == [("escalate:1:notify", 1, "bert"), ("notify", 1, "anna")]
+    assert world.outcomes == [("notify", 1, USER_ANNA, None)]
+    world = World(ladder=TELLING)
+    world.escalates(1, TO_BERT)
+    world.slack.failures.append(NobodyToTell())
+    await world.give(1)
+    assert (world.recorded, world.due.said) == ([], [(KIND, START + minutes(2))])
 
 
 # -- quiet hours
