@@ -15,6 +15,7 @@ import { Shell } from "./shell/Shell";
 import { readable, theme } from "./shell/theme";
 
 const nonce = document.querySelector<HTMLMetaElement>("meta[name=csp-nonce]")?.content ?? "";
+Object.assign(globalThis, { __webpack_nonce__: nonce }); // open dialogs lock the page's scrolling: its style asks by this name
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

@@ -76,9 +76,15 @@ export async function answer<T>(call: Promise<Answered<T>>): Promise<NonNullable
   );
 }
 
+/** Heard by the page of an embedded frame: it cannot lead to the sign-in page, the page around it must. */
+export const SIGNED_OUT = "handraise:signed-out";
+
 /** Sign in, and come back to where one was. */
 export function signInAgain(): void {
-  if (isEmbedded || location.pathname === "/sign-in") return;
+  if (isEmbedded) {
+    dispatchEvent(new Event(SIGNED_OUT));
+    return;
+  }
   const here = location.pathname + location.search;
   location.assign(here === "/" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(here)}`);
 }

@@ -640,6 +640,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/inbox/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many requests each scope of the inbox holds */
+        get: operations["counts_api_inbox_counts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/dashboard": {
         parameters: {
             query?: never;
@@ -703,6 +720,23 @@ export interface paths {
         };
         /** The newest link of the hash chain, signed: kept elsewhere, it finds a tail that was cut off */
         get: operations["audit_head_api_audit_head_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far the hash chain was verified: each call goes some way on, so ask until it is at the head */
+        get: operations["audit_verification_api_audit_verification_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -809,6 +843,58 @@ export interface paths {
         put?: never;
         /** Make a one-time sign-in link for somebody; it is shown this once */
         post: operations["make_link_api_users__id__link_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a browser subscribes with, and how many of one's own have */
+        get: operations["status_api_push_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/push/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Be told in this browser */
+        post: operations["subscribe_api_push_subscriptions_post"];
+        /** Be told in this browser no more; the endpoint stands in the body, or in the query */
+        delete: operations["unsubscribe_api_push_subscriptions_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/push/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a notice to one's own browsers, to see whether it arrives */
+        post: operations["test_api_push_test_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1150,6 +1236,20 @@ export interface components {
             count: number;
         };
         /**
+         * CountsView
+         * @description How many requests each scope holds.
+         */
+        CountsView: {
+            /** Mine */
+            mine: number;
+            /** Shared */
+            shared: number;
+            /** All */
+            all: number;
+            /** Position */
+            position: number;
+        };
+        /**
          * CreateRequest
          * @description What an agent asks of a person.
          * @example {
@@ -1391,6 +1491,14 @@ export interface components {
             }[];
         };
         /**
+         * EndpointBody
+         * @description Which subscription is meant.
+         */
+        EndpointBody: {
+            /** Endpoint */
+            endpoint: string;
+        };
+        /**
          * ExplainBody
          * @description A request as it would be asked.
          * @example {
@@ -1574,6 +1682,20 @@ export interface components {
             added: number;
             /** Changed */
             changed: number;
+        };
+        /** InboxPage */
+        InboxPage: {
+            /** Items */
+            items: components["schemas"]["RequestItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Position */
+            position: number;
+            /**
+             * Total
+             * @description How many the scope holds, whatever `ids`, `limit` and `cursor`; there where `count` asks for it.
+             */
+            total?: number | null;
         };
         /** KeyPage */
         KeyPage: {
@@ -2098,6 +2220,16 @@ export interface components {
             what: string;
         };
         /**
+         * PushView
+         * @description What a browser subscribes with (`applicationServerKey`), and in how many browsers the caller is told.
+         */
+        PushView: {
+            /** Public Key */
+            public_key: string;
+            /** Subscriptions */
+            subscriptions: number;
+        };
+        /**
          * QuietHours
          * @description From when until when no notice is wanted, in the person's own time zone.
          */
@@ -2154,6 +2286,11 @@ export interface components {
             summary: string | null;
             /** Request Type */
             request_type: string;
+            /**
+             * Kind
+             * @description How it is answered; null once erased.
+             */
+            kind: ("form" | "options" | "approval" | "review" | "text") | null;
             /** Agent */
             agent: string;
             /** Run Id */
@@ -2172,6 +2309,8 @@ export interface components {
             list: string | null;
             /** Claimed */
             claimed: boolean;
+            /** Snoozed Until */
+            snoozed_until: string | null;
             /** Created At */
             created_at: string;
             /** Expires At */
@@ -2422,6 +2561,59 @@ export interface components {
             success: true;
         };
         /**
+         * SubscribedView
+         * @description In how many browsers the caller is told now.
+         */
+        SubscribedView: {
+            /** Subscriptions */
+            subscriptions: number;
+            /** Position */
+            position: number;
+        };
+        /**
+         * SubscriptionBody
+         * @description A subscription, exactly as the browser's `PushSubscription.toJSON()` has it.
+         */
+        SubscriptionBody: {
+            /**
+             * Endpoint
+             * @description Where its push service takes word for it.
+             */
+            endpoint: string;
+            keys: components["schemas"]["SubscriptionKeys"];
+            /**
+             * Expirationtime
+             * @description Not used: the push service says when a subscription is over.
+             */
+            expirationTime?: number | null;
+        };
+        /**
+         * SubscriptionKeys
+         * @description The keys that what is sent to the browser is encrypted with, in base64url.
+         */
+        SubscriptionKeys: {
+            /**
+             * P256Dh
+             * @description A point of P-256, uncompressed: 65 bytes.
+             */
+            p256dh: string;
+            /**
+             * Auth
+             * @description 16 bytes.
+             */
+            auth: string;
+        };
+        /**
+         * TestedView
+         * @description How many of the caller's browsers were reached, and of each other one why it was not.
+         */
+        TestedView: {
+            /** Reached */
+            reached: number;
+            /** Failures */
+            failures: string[];
+        };
+        /**
          * TimeToAnswer
          * @description Seconds from asking to answering, over the latest answers.
          */
@@ -2469,6 +2661,28 @@ export interface components {
             out_of_office?: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * VerificationView
+         * @description What this replica has verified of the hash chain.
+         */
+        VerificationView: {
+            /**
+             * Verified To
+             * @description Every event up to this position is the one that was written.
+             */
+            verified_to: number;
+            /** Head Position */
+            head_position: number;
+            /** Intact */
+            intact: boolean;
+            /**
+             * Problem
+             * @description The first place where the chain does not hold, and why.
+             */
+            problem: string | null;
+            /** At */
+            at: string;
         };
         /**
          * WaysView
@@ -3226,6 +3440,8 @@ export interface operations {
                 priority_max?: number | null;
                 created_from?: string | null;
                 created_to?: string | null;
+                /** @description Only those among these; what does not come back is not there. */
+                ids?: string[] | null;
                 /** @description Words in message, context or unique_id. */
                 q?: string | null;
                 sort?: "priority" | "-priority" | "created_at" | "-created_at" | "agent" | "-agent" | "expires_at" | "-expires_at";
@@ -6990,6 +7206,10 @@ export interface operations {
         parameters: {
             query?: {
                 scope?: "mine" | "shared" | "all";
+                /** @description Only those among these; what does not come back is not there. */
+                ids?: string[] | null;
+                /** @description Say in `total` how many the scope holds. */
+                count?: boolean;
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
@@ -7009,7 +7229,75 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RequestPage"];
+                    "application/json": components["schemas"]["InboxPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    counts_api_inbox_counts_get: {
+        parameters: {
+            query?: {
+                /** @description Wait up to 2 s until what is shown is at least this fresh. */
+                min_position?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CountsView"];
                 };
             };
             /** @description Bad Request */
@@ -7310,6 +7598,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HeadView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit_verification_api_audit_verification_get: {
+        parameters: {
+            query?: {
+                /** @description Begin again with the first event. */
+                afresh?: boolean;
+                /** @description Wait up to 2 s until what is shown is at least this fresh. */
+                min_position?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationView"];
                 };
             };
             /** @description Bad Request */
@@ -7832,6 +8190,286 @@ export interface operations {
             };
             /** @description Unprocessable Entity */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    status_api_push_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    subscribe_api_push_subscriptions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionBody"];
+            };
+        };
+        responses: {
+            /** @description Subscribed before: nothing new */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscribedView"];
+                };
+            };
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscribedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unsubscribe_api_push_subscriptions_delete: {
+        parameters: {
+            query?: {
+                /** @description Better in the body: proxies write queries down. */
+                endpoint?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EndpointBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscribedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_api_push_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,6 +6,9 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 const LOST_AFTER = 2_000;
 
+/** No position: the server answers with "resync" and the position that it is at, so nothing falls in between. */
+const UNKNOWN = "unknown";
+
 export interface Stream {
   /** Try again at once, where it waits to: the browser says that the network is back. */
   retry: () => void;
@@ -23,10 +26,9 @@ export function connect(tell: (said: Said) => void, embedded: boolean): Stream {
 
   function url(): string {
     const query = new URLSearchParams();
-    if (position !== null) query.set("after", position);
+    query.set("after", position ?? UNKNOWN);
     if (embedded) query.set("embed", "1");
-    const text = query.toString();
-    return text === "" ? "/api/stream" : `/api/stream?${text}`;
+    return `/api/stream?${query}`;
   }
 
   function open(): void {
@@ -39,8 +41,6 @@ export function connect(tell: (said: Said) => void, embedded: boolean): Stream {
       lost = undefined;
       wait = FIRST_WAIT;
       tell({ kind: "connection", connection: "connected" });
-      // Without a position to go on from, something may have happened before: what was read is read again.
-      if (position === null) tell({ kind: "resync" });
     };
     opened.onerror = () => {
       lost ??= setTimeout(() => tell({ kind: "connection", connection: "lost" }), LOST_AFTER);
@@ -52,7 +52,7 @@ export function connect(tell: (said: Said) => void, embedded: boolean): Stream {
     };
     opened.addEventListener("resync", (event) => {
       position = (event as MessageEvent<string>).lastEventId;
-      tell({ kind: "resync" });
+      tell({ kind: "resync", position: Number(position) });
     });
     for (const type of EVENT_TYPES) {
       opened.addEventListener(type, (event) => {

@@ -32,8 +32,8 @@ export type Connection = "connecting" | "connected" | "lost";
 
 export type Said =
   | { kind: "frame"; frame: Frame }
-  /** What was read before may be out of date: read it afresh. */
-  | { kind: "resync" }
+  /** What was read before may be out of date: read it afresh, at least as new as `position`. */
+  | { kind: "resync"; position: number }
   | { kind: "connection"; connection: Connection }
   | { kind: "signed-out" };
 

@@ -12,6 +12,7 @@ type Listener = (frames: Frame[] | "resync") => void;
 const listeners = new Set<Listener>();
 const watchers = new Set<() => void>();
 let connection: Connection = "connecting";
+let newest = 0;
 let gathered: Frame[] = [];
 let gathering: ReturnType<typeof setTimeout> | undefined;
 
@@ -21,10 +22,12 @@ const GATHER_MS = 40;
 function hear(said: Said): void {
   switch (said.kind) {
     case "frame":
+      newest = Math.max(newest, said.frame.position);
       gathered.push(said.frame);
       gathering ??= setTimeout(flush, GATHER_MS);
       break;
     case "resync":
+      newest = said.position;
       gathered = [];
       for (const listener of listeners) listener("resync");
       break;
@@ -68,7 +71,7 @@ export function follow(user: string): () => void {
   const comeBack = ({ persisted }: PageTransitionEvent) => {
     if (!persisted) return; // shown again by the back button, as it was when it was left
     say("hello");
-    hear({ kind: "resync" });
+    hear({ kind: "resync", position: newest });
   };
   worker.port.onmessage = ({ data }: MessageEvent<Said>) => hear(data);
   addEventListener("online", retry);
@@ -97,6 +100,11 @@ export function useFrames(listener: Listener): void {
     listeners.add(stable);
     return () => void listeners.delete(stable);
   }, []);
+}
+
+/** The newest position that we were told of: what is read because of a frame must show it (`min_position`). */
+export function newestPosition(): number | undefined {
+  return newest === 0 ? undefined : newest;
 }
 
 /** Whether one sees what happens as it happens. */

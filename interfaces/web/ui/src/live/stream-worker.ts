@@ -9,8 +9,12 @@ declare const self: SharedWorkerGlobalScope;
 const ports = new Set<MessagePort>();
 let stream: Stream | null = null;
 let connection: Connection = "connecting";
+/** The newest that was told of: a new tab must not read anything older, as it is not told again. */
+let position: number | null = null;
 
 function tellAll(said: Said): void {
+  if (said.kind === "resync") position = said.position;
+  if (said.kind === "frame") position = said.frame.position;
   if (said.kind === "connection") connection = said.connection;
   for (const port of ports) port.postMessage(said);
 }
@@ -26,4 +30,5 @@ self.onconnect = (event) => {
   };
   stream ??= connect(tellAll, false);
   port.postMessage({ kind: "connection", connection } satisfies Said);
+  if (position !== null) port.postMessage({ kind: "resync", position } satisfies Said);
 };

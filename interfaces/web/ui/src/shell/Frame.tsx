@@ -17,6 +17,7 @@ import { signOut, useSignedIn } from "../api/session";
 import { complain } from "../lib/notify";
 import { Loading } from "../lib/State";
 import { useShortcuts } from "../lib/shortcuts";
+import { useBrowserNotifications } from "../notifications/useBrowserNotifications";
 import { strings } from "../strings";
 import { Appearance } from "./Appearance";
 import { Boundary } from "./Boundary";
@@ -32,6 +33,7 @@ export function Frame() {
   const [path] = useLocation();
   const { me, administers, seesEverything } = useSignedIn();
   usePending();
+  useBrowserNotifications();
   useShortcuts({ "?": help.open });
   useEffect(menu.close, [path]); // eslint-disable-line react-hooks/exhaustive-deps
 
@@ -110,7 +112,7 @@ export function Frame() {
       </AppShell.Navbar>
       <AppShell.Main id="content" className={classes.main}>
         <ConnectionBar />
-        <Boundary key={path.split("/")[1]}>
+        <Boundary page={path}>
           <Suspense fallback={<Loading />}>
             <Pages />
           </Suspense>

@@ -1,12 +1,13 @@
 // Which page an address stands for. A request opens beside the list that it was opened from.
 
 import { Anchor } from "@mantine/core";
-import { lazy, useEffect, useRef, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useRef, type ReactNode } from "react";
 import { Link, Route, Switch, useLocation, useRoute } from "wouter";
 
 import { InboxPage } from "../inbox/InboxPage";
-import { Empty } from "../lib/State";
+import { Empty, Loading } from "../lib/State";
 import { strings } from "../strings";
+import { Boundary } from "./Boundary";
 import classes from "./Pages.module.css";
 
 const RequestPanel = lazy(() => import("../request/RequestPanel"));
@@ -53,7 +54,7 @@ export function Pages() {
         </Switch>
       </div>
       {isRequest && (
-        <Panel>
+        <Panel id={params.id}>
           <RequestPanel key={params.id} id={params.id} onClose={close} />
         </Panel>
       )}
@@ -67,8 +68,15 @@ function scopeOf(text: string | undefined): Scope {
   return text === "shared" || text === "all" ? text : "mine";
 }
 
-function Panel({ children }: { children: ReactNode }) {
-  return <div className={classes.panel}>{children}</div>;
+/** Whatever becomes of the panel, the list beside it stays. */
+function Panel({ id, children }: { id: string; children: ReactNode }) {
+  return (
+    <div className={classes.panel}>
+      <Boundary page={id}>
+        <Suspense fallback={<Loading />}>{children}</Suspense>
+      </Boundary>
+    </div>
+  );
 }
 
 function NotFound() {

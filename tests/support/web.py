@@ -1,0 +1,118 @@
+"""A real server and a real Chromium: pages as people see them, each watched for faults of ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.support.processes import ServerProcess
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+MISSING = "needs Chromium: apt-get install chromium, or put `chromium` on the path"
+REQUIRED = "REQUIRE_CHROMIUM" in os.environ
+"""Where a missing Chromium is a failure: what is skipped shows nothing."""
+
+_ARGUMENTS = (
+    "--no-sandbox",  # as root there is no other way
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium. Skips the test where there is none, unless it is required."""
+    if CHROMIUM is None:
+        if REQUIRED:
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+class Web:
+    """A server with its people and agents, and browsers that look at it.
+
+    `admin` and `agent` are HTTP clients with the keys that the server made at its first start.
+    """
+
+    def __init__(self, server: ServerProcess, browser: Browser, stack: ExitStack) -> None:
+        self.server = server
+        self.url = server.url
+        self.browser = browser
+        self._stack = stack
+        self.admin = stack.enter_context(server.admin())
+        self.agent = stack.enter_context(server.agent())
+        self.faults: list[str] = []
+        """What went wrong in any page: errors on the console, uncaught exceptions, violations of the policy."""
+
+    def person(self, id: str, role: str = "member", **fields: Any) -> httpx.Client:
+        """A new person's client, with a key of their own."""
+        self._made(self.admin.post("/api/users", json={"id": id, "name": id.title(), "role": role} | fields))
+        key = self._made(self.admin.post("/api/keys", json={"name": f"{id} key", "user": id}))
+        return self._stack.enter_context(self.server.client(key["key"]))
+
+    def ask(self, **body: Any) -> dict[str, Any]:
+        """A request of the default agent, for the administrator unless `assignment_strategy` says otherwise."""
+        to_admin = {"assignment_strategy": {"type": "SpecificUser", "userID": "admin"}}
+        return self._made(self.agent.post("/api/requests", json={"message": "May I?"} | to_admin | body))
+
+    def request(self, id: str) -> dict[str, Any]:
+        """A request as it stands, as the administrator sees it."""
+        return self._made(self.admin.get(f"/api/requests/{id}"))
+
+    def context(self, user: str | None = "admin", **options: Any) -> BrowserContext:
+        """A browser of this person's own, signed in; of nobody's with None. `options` go to Playwright."""
+        context = self.browser.new_context(base_url=self.url, **{"locale": "en-GB", "timezone_id": "UTC"} | options)
+        self._stack.callback(context.close)
+        context.set_default_timeout(15_000)
+        context.on("page", self._watch)
+        if user is not None:
+            link = self._made(self.admin.post(f"/api/users/{user}/link"))
+            token = link["url"].partition("#")[2]
+            assert context.request.post(f"{self.url}/api/session/link", data={"token": token}).ok
+        return context
+
+    def sign_in(self, user: str = "admin", path: str = "/inbox", **options: Any) -> Page:
+        """A page in a browser of this person's own, at `path`."""
+        page = self.context(user, **options).new_page()
+        page.goto(path)
+        return page
+
+    def _watch(self, page: Page) -> None:
+        page.on("console", lambda message: self._hear(page, message))
+        page.on("pageerror", lambda error: self.faults.append(f"{page.url}: uncaught {error}"))
+
+    def _hear(self, page: Page, message: ConsoleMessage) -> None:
+        # The browser itself reports every refused or failed call as an error; those are not ours.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.faults.append(f"{page.url}: {message.text}")
+
+    @staticmethod
+    def _made(response: httpx.Response) -> dict[str, Any]:
+        assert response.is_success, response.text
+        return response.json()
+
+
+@contextmanager
+def web_server(browser: Browser, data_dir: Path, database: str, **settings: Any) -> Iterator[Web]:
+    """A server on this database. Fails at the end if any page had a fault. `settings` are the server's."""
+    with ServerProcess(data_dir, database, **settings) as server, ExitStack() as stack:
+        web = Web(server, browser, stack)
+        yield web
+        assert not web.faults

