@@ -17,7 +17,8 @@ from domain.errors import FieldError
 from domain.recorded import RecordedEvent
 from domain.request import Request
 from domain.routing import Facts, Subject
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
+from domain.slack import SlackConfiguration
 
 
 class VersionConflict(Exception):
@@ -40,7 +41,7 @@ class Clock(Protocol):
         ...
 
 
-Aggregate = Request | DirectoryEntry | AccessKey | Session | SignInLink
+Aggregate = Request | DirectoryEntry | AccessKey | Session | SignInLink | EmbedToken | SlackConfiguration
 
 E = TypeVar("E", bound=DirectoryEntry)
 
@@ -74,6 +75,14 @@ class EventStore(Protocol):
         """The link; None where there is none."""
         ...
 
+    async def embed_token(self, id: UUID) -> EmbedToken | None:
+        """The embedding token; None where there is none."""
+        ...
+
+    async def slack_configuration(self) -> SlackConfiguration | None:
+        """The configuration of Slack; None where nobody has set anything."""
+        ...
+
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         """An entry of the directory, removed ones too; None where there never was one."""
         ...
@@ -86,14 +95,16 @@ class EventStore(Protocol):
         committed: Callable[[], None] | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
         password_hash: str | None = None,
+        slack_tokens: Mapping[str, str | None] | None = None,
     ) -> int:
         """Append the pending events of all aggregates, or of none; returns the position of the last.
 
         `before` is a deadline that the database's clock checks at the moment of writing. `sealed_answer` goes into
         the vault in the same transaction. `committed` is called once all is written, before anybody else learns of
         it. `check` looks at the directory while nobody else can write, and may refuse. `password_hash` becomes that
-        of the person saved, beside the log. Raises `VersionConflict`, `DeadlinePassed`, what `check` raises, or
-        `Unavailable` when nothing was written because the database could not be reached or the queue is full.
+        of the person saved, beside the log; `slack_tokens` those that Slack is reached with from then on, None for one
+        that is no more. Raises `VersionConflict`, `DeadlinePassed`, what `check` raises, or `Unavailable` when nothing
+        was written because the database could not be reached or the queue is full.
         """
         ...
 
@@ -271,7 +282,7 @@ class Directory(Protocol):
         ...
 
     async def link_id(self, sha256: bytes) -> UUID | None:
-        """The sign-in link with this token."""
+        """The sign-in link or embedding token with this token."""
         ...
 
     async def forget_what_is_over(self) -> None:

@@ -1,9 +1,10 @@
-"""The use cases of signing in and out: by a one-time link, a password, or an identity provider."""
+"""The use cases of signing in and out: by a one-time link, a password, an identity provider, or an embedded page."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -15,15 +16,22 @@ from application.retries import until_saved
 from domain.callers import Caller, PersonCaller, person_actor
 from domain.directory import directory_id
 from domain.errors import FieldError, Gone, Invalid, NotAllowed, NotFound, NotSignedIn
-from domain.sessions import How, Session, SignInLink
+from domain.sessions import EmbedToken, How, Session, SignInLink
 from domain.text import is_blank, text_errors
 from domain.users import User
 
 LINK_LIFETIME = timedelta(hours=24)
+EMBED_TOKEN_LIFETIME = timedelta(minutes=5)
+"""How long a page may take from having its token to being loaded."""
+
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 
 _REFUSED = "the name or the password is wrong"
 """Whichever it was: who asks shall not learn who is known here."""
+
+_NOT_EMBEDDED = "pages of this server stand in no others: see HANDRAISE_EMBED_ORIGINS"
+_NAMES: dict[How, str] = {"link": "link", "embed": "token"}
+_OneTime = SignInLink | EmbedToken
 
 
 class Passwords(Protocol):
@@ -62,7 +70,7 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class NewLink:
-    """A link just made: the only time that its token can be seen."""
+    """A link or embedding token just made: the only time that its token can be seen."""
 
     token: str
     expires_at: datetime
@@ -81,17 +89,21 @@ class SignIn:
         clock: Clock,
         *,
         lifetime: timedelta,
+        embedding: bool = False,
     ) -> None:
+        """Sessions last for `lifetime`; `embedding` is whether pages inside other applications' are wanted here."""
         self._store = store
         self._directory = directory
         self._passwords = passwords
         self._attempts = attempts
         self._clock = clock
         self._lifetime = lifetime
+        self._embedding = embedding
 
-    async def authenticate(self, token: str) -> Caller | None:
-        """Whose session this token is; None for one that is over."""
-        return await self._directory.authenticate_session(_sha256(token))
+    async def authenticate(self, token: str, *, embedded: bool = False) -> Caller | None:
+        """Whose session this token is; None for one that is over, or of the other sort than it is shown as."""
+        caller = await self._directory.authenticate_session(_sha256(token))
+        return caller if isinstance(caller, PersonCaller) and caller.embedded is embedded else None
 
     # -- coming in
 
@@ -114,19 +126,31 @@ class SignIn:
 
     async def with_link(self, token: str, *, instead_of: Caller | None = None) -> NewSession:
         """Sign in by a one-time link. Raises `NotSignedIn` for one that is unknown, used, or over."""
+        return await self._exchange(token, self._store.sign_in_link, "link", instead_of)
+
+    async def with_embed_token(self, token: str, *, instead_of: Caller | None = None) -> NewSession:
+        """Sign in for a while, in an embedded page. Raises `NotSignedIn` for a token that is unknown, used, or over."""
+        if not self._embedding:
+            raise NotSignedIn(_NOT_EMBEDDED)
+        return await self._exchange(token, self._store.embed_token, "embed", instead_of)
+
+    async def _exchange(
+        self, token: str, load: Callable[[UUID], Awaitable[_OneTime | None]], how: How, instead_of: Caller | None
+    ) -> NewSession:
+        """A session for a token that works once; what is `load`ed tells a link from an embedding token."""
         id = await self._directory.link_id(_sha256(token))
 
         async def attempt() -> NewSession:
-            link = None if id is None else await self._store.sign_in_link(id)
-            if link is None or not await self._directory.may_sign_in(link.user_id):
-                raise NotSignedIn("this link is not known, or its person cannot sign in: ask for another")
+            found = None if id is None else await load(id)
+            if found is None or not await self._directory.may_sign_in(found.user_id):
+                raise NotSignedIn(f"this {_NAMES[how]} is not known, or its person cannot sign in: ask for another")
             try:
-                link.use(actor=person_actor(link.user_id), now=self._clock.now())
+                found.use(actor=person_actor(found.user_id), now=self._clock.now())
             except Gone as error:
                 raise NotSignedIn(error.detail) from None
-            return await self._open(link.user_id, "link", instead_of, link)
+            return await self._open(found.user_id, how, instead_of, found)
 
-        return await until_saved(attempt, "the link")
+        return await until_saved(attempt, f"the {_NAMES[how]}")
 
     async def as_identified(self, email: str, *, instead_of: Caller | None = None) -> NewSession:
         """Sign in whom the identity provider says it is, by a verified e-mail address. Raises `NotSignedIn`."""
@@ -136,25 +160,26 @@ class SignIn:
         return await self._open(found, "oidc", instead_of)
 
     async def _open(
-        self, user_id: UUID, how: How, instead_of: Caller | None, link: SignInLink | None = None
+        self, user_id: UUID, how: How, instead_of: Caller | None, used: _OneTime | None = None
     ) -> NewSession:
         """A new session in place of the one, if any, that the browser had: nobody can have planted its token."""
         token, now = secrets.token_urlsafe(32), self._clock.now()
+        lifetime = timedelta(seconds=used.session_seconds) if isinstance(used, EmbedToken) else self._lifetime
         session = Session.open(
             uuid4(),
             user_id=user_id,
             how=how,
             sha256=_sha256(token).hex(),
-            expires_at=now + self._lifetime,
+            expires_at=now + lifetime,
             actor=person_actor(user_id),
             now=now,
         )
-        position = await self._store.save(session, *([] if link is None else [link]))
+        position = await self._store.save(session, *([] if used is None else [used]))
         if isinstance(instead_of, PersonCaller):
             await self.sign_out(instead_of)
         await self._directory.forget_what_is_over()
         names = await self._directory.readable_ids([user_id])
-        return NewSession(token, names[user_id], now + self._lifetime, position)
+        return NewSession(token, names[user_id], now + lifetime, position)
 
     # -- going out
 
@@ -198,6 +223,32 @@ class SignIn:
             now=now,
         )
         return NewLink(token, now + LINK_LIFETIME, await self._store.save(link))
+
+    async def make_embed_token(self, readable_id: str, *, seconds: int, by: Caller) -> NewLink:
+        """A token that opens a session of `seconds` in an embedded page; by an administrator, or for oneself.
+
+        Raises `NotAllowed`, or `Invalid` for somebody who is not there.
+        """
+        if not isinstance(by, PersonCaller):
+            raise NotAllowed("an agent may not act for people")
+        if not self._embedding:
+            raise NotAllowed(_NOT_EMBEDDED)
+        user_id = directory_id(User.KIND, readable_id)
+        if not by.administers and user_id != by.id:
+            raise NotAllowed("this is for administrators, and for everybody themselves")
+        if not await self._directory.may_sign_in(user_id):
+            raise Invalid([FieldError("user", f"there is no active user {readable_id!r}")])
+        token, now = secrets.token_urlsafe(32), self._clock.now()
+        made = EmbedToken.make(
+            uuid4(),
+            user_id=user_id,
+            sha256=_sha256(token).hex(),
+            expires_at=now + EMBED_TOKEN_LIFETIME,
+            session_seconds=seconds,
+            actor=by.actor,
+            now=now,
+        )
+        return NewLink(token, now + EMBED_TOKEN_LIFETIME, await self._store.save(made))
 
     async def set_password(self, new: str, *, by: Caller, current: str | None) -> int:
         """Set the caller's own password; their other sessions end. Returns the position.

@@ -31,6 +31,7 @@ from domain.wording import choose_one, quoted, refusal
 MAX_OPTIONS = 50
 
 Outcome = Literal["approved", "rejected", "answered"]
+Kind = Literal["form", "options", "approval", "review", "text"]
 
 _YES = frozenset({"yes", "y", "true", "approve"})
 _NO = frozenset({"no", "n", "false", "reject"})
@@ -68,6 +69,17 @@ class Question:
     options: tuple[str, ...] | None = None
     labels: Labels = Labels()
     secret: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """Which of the five ways of answering it takes, in the order above."""
+        if self.response_schema is not None:
+            return "form"
+        if self.options is not None:
+            return "options"
+        if self.request_type == "approval":
+            return "approval"
+        return "review" if self.request_type == "review" else "text"
 
 
 @dataclass(frozen=True, slots=True)

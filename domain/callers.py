@@ -69,6 +69,9 @@ class PersonCaller:
     """The key that was sent; None for a session."""
 
     session_id: UUID | None = field(default=None, kw_only=True)
+    embedded: bool = field(default=False, kw_only=True)
+    """Whether it is a session of a page inside another application's, which may do less."""
+
     owns: frozenset[UUID] = frozenset()
     """The agents that this person owns."""
 

@@ -1,4 +1,4 @@
-"""How people sign in: one-time links, and the sessions that a sign-in opens. Tokens are kept as SHA-256 only."""
+"""How people sign in: one-time links and tokens, and the sessions that they open. Tokens are kept as SHA-256 only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eventsourcing.domain import BaseAggregate
 from domain.errors import Gone
 from domain.recorded import RecordedCreation, RecordedEvent
 
-How = Literal["link", "password", "oidc"]
+How = Literal["link", "password", "oidc", "embed"]
 
 
 class Session(BaseAggregate[UUID]):
@@ -114,4 +114,72 @@ class SignInLink(BaseAggregate[UUID]):
         """Use it up. Raises `Gone` where it was used, or its time is over."""
         if self.used or now >= self.expires_at:
             raise Gone("this link has been used, or its time is over: ask an administrator for another")
+        self.trigger_event(self.Used, timestamp=now, actor=actor)
+
+
+class EmbedToken(BaseAggregate[UUID]):
+    """A token that opens, once, a short session of one person in a page that stands inside another application's."""
+
+    TOPIC = "handraise.EmbedToken"
+
+    class Event(RecordedEvent):
+        """Base of the events of an embedding token."""
+
+    class Made(Event, RecordedCreation):
+        """A token was made for somebody, and shown once."""
+
+        TOPIC = "handraise.EmbedToken.Made"
+
+        user_id: UUID
+        sha256: str
+        expires_at: datetime
+        session_seconds: int
+
+        def remember(self, token: EmbedToken) -> None:
+            token.user_id = self.user_id
+            token.expires_at = self.expires_at
+            token.session_seconds = self.session_seconds
+
+    class Used(Event):
+        """It opened its session, and never will again."""
+
+        TOPIC = "handraise.EmbedToken.Used"
+
+        def remember(self, token: EmbedToken) -> None:
+            token.used = True
+
+    def __init__(self) -> None:
+        self.user_id = UUID(int=0)
+        self.expires_at: datetime
+        self.session_seconds = 0
+        self.used = False
+
+    @classmethod
+    def make(
+        cls,
+        id: UUID,
+        *,
+        user_id: UUID,
+        sha256: str,
+        expires_at: datetime,
+        session_seconds: int,
+        actor: str,
+        now: datetime,
+    ) -> Self:
+        """A new token; the session that it opens lasts `session_seconds`."""
+        return cls._create(
+            cls.Made,
+            id=id,
+            timestamp=now,
+            actor=actor,
+            user_id=user_id,
+            sha256=sha256,
+            expires_at=expires_at,
+            session_seconds=session_seconds,
+        )
+
+    def use(self, *, actor: str, now: datetime) -> None:
+        """Use it up. Raises `Gone` where it was used, or its time is over."""
+        if self.used or now >= self.expires_at:
+            raise Gone("this token has been used, or its time is over: the page around this one has to get another")
         self.trigger_event(self.Used, timestamp=now, actor=actor)

@@ -22,9 +22,12 @@ from application.keys import Keys
 from application.notices import Channel, Notices
 from application.requests import Limits, Requests
 from application.sign_in import SignIn
+from application.slack import SlackAdministration
+from application.subscriptions import Browsers
 from application.waits import Waits
 from domain.request import Request
 from domain.routing import Chance
+from domain.slack import SlackSettings
 from interfaces.credentials import master_key
 from interfaces.heads import HeadLog, HeadSigner
 from interfaces.http.api import Hardening, build_api
@@ -49,13 +52,23 @@ from interfaces.postgres.migrate import migrate, prepare_read_models
 from interfaces.postgres.pool import new_pool, reading
 from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey
+from interfaces.postgres.slack import PostgresSlackSettings
 from interfaces.postgres.store import PostgresEventStore
+from interfaces.postgres.subscriptions import PostgresSubscriptions
 from interfaces.postgres.tail import Tail
+from interfaces.postgres.vapid import kept_vapid_key
+from interfaces.postgres.verification import Verification
 from interfaces.postgres.writer import Recorded, Writer
+from interfaces.push.addresses import Addresses
+from interfaces.push.channel import PushChannel
+from interfaces.push.sending import Sender
+from interfaces.push.subscribing import Subscribing
+from interfaces.push.vapid import VapidKey, new_private_key
 from interfaces.reads import Reads
 from interfaces.scheduler import Scheduler
 from interfaces.schemas import JsonSchemas
 from interfaces.settings import Settings
+from interfaces.slack.trial import Trial
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
 from interfaces.web.pages import page_routes
@@ -85,6 +98,7 @@ class App:
     keys: Keys
     sign_in: SignIn
     store: PostgresEventStore
+    notices: Notices
     waits: Waits
     tail: Tail
     writer: Writer
@@ -92,6 +106,7 @@ class App:
     projector: Projector
     reads: Reads
     hub: Hub
+    slack: PostgresSlackSettings
     conninfo: str
 
     def let_go(self) -> None:
@@ -130,7 +145,18 @@ async def running(
         pool = new_pool(conninfo, settings.database_pool_size)
         await pool.open(wait=True, timeout=30)
         stack.push_async_callback(pool.close)
-        tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend_to_keys=KeyWatch(key))
+        subscriptions = PostgresSubscriptions(pool, clock)
+        slack = PostgresSlackSettings(
+            pool, key, SlackSettings(notification_delay_seconds=settings.notification_delay_seconds)
+        )
+        key_watch = KeyWatch(key)
+
+        async def attend(connection: psycopg.AsyncConnection) -> None:
+            await key_watch(connection)
+            await subscriptions.look(connection)
+            await slack.look(connection)
+
+        tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend=attend)
         writer = Writer(
             conninfo,
             clock,
@@ -143,7 +169,19 @@ async def running(
         directory = PostgresDirectory(pool, clock)
         waits = Waits()
         due = PostgresDueSteps(pool, clock)
-        notices = Notices(store, directory, due, clock, channels, _report)
+        vapid = VapidKey(await kept_vapid_key(pool, key, new_private_key), settings.push_contact_or_default)
+        addresses = Addresses(allow_private=settings.push_allow_private)
+        sender = Sender(vapid, subscriptions, addresses, clock)
+        stack.push_async_callback(sender.close)
+        push = PushChannel(
+            subscriptions,
+            sender,
+            clock,
+            delay=timedelta(seconds=settings.push_delay_seconds),
+            any_subscription=lambda: subscriptions.any,
+        )
+        browsers = Browsers(subscriptions, Subscribing(addresses).check, push.test)
+        notices = Notices(store, directory, due, clock, (*channels, push), _report)
         requests = Requests(
             store,
             directory,
@@ -163,6 +201,7 @@ async def running(
             PostgresSignInAttempts(pool, clock),
             clock,
             lifetime=timedelta(seconds=settings.session_seconds),
+            embedding=bool(settings.embed_origin_list),
         )
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
@@ -173,6 +212,8 @@ async def running(
             stack.push_async_callback(provider.close)
         hub = Hub(PostgresFacts(pool), directory)
         signer = HeadSigner(key, clock)
+        verification = Verification(pool, clock)
+        stack.push_async_callback(verification.stop)
         metrics = Metrics()
 
         async def signed_head() -> dict[str, Any]:
@@ -228,8 +269,11 @@ async def running(
             key_used=key_use.note,
             sign_in=sign_in,
             provider=provider,
+            browsers=browsers,
+            push_key=vapid.public_key,
+            slack=SlackAdministration(store, slack, Trial(settings.slack_api_url), clock),
             url=settings.url,
-            pages=page_routes(),
+            pages=page_routes(settings.embed_origin_list),
             hardening=Hardening(
                 hosts=allowed_hosts(settings.host, settings.url, settings.allowed_host_names),
                 calls_per_minute=settings.calls_per_minute,
@@ -241,6 +285,7 @@ async def running(
             clock=clock,
             export=AuditExport(conninfo),
             head=signed_head,
+            verify=verification,
             stream=lambda route_class, reauthenticate: stream_routes(
                 hub=hub,
                 clock=clock,
@@ -264,6 +309,7 @@ async def running(
             keys=keys,
             sign_in=sign_in,
             store=store,
+            notices=notices,
             waits=waits,
             tail=tail,
             writer=writer,
@@ -271,6 +317,7 @@ async def running(
             projector=projector,
             reads=reads,
             hub=hub,
+            slack=slack,
             conninfo=conninfo,
         )
         log.info("stopping", waiting=len(waits))

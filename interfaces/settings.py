@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*)(:(?P<port>[0-9]{1,5}))?",
+    re.ASCII,
+)
 
 
 class Settings(BaseSettings):
@@ -65,6 +72,11 @@ class Settings(BaseSettings):
     cors_origins: str | None = Field(
         None, description="Origins whose pages may call the API with a key, separated by commas."
     )
+    embed_origins: str | None = Field(
+        None,
+        description="Origins whose pages may hold pages of this server in a frame, separated by commas, like "
+        "https://app.example.com; http only for this machine. Without it: none.",
+    )
     calls_per_minute: int | None = Field(
         None, ge=1, description="Calls that each key or session may make a minute, on each replica."
     )
@@ -75,6 +87,34 @@ class Settings(BaseSettings):
     oidc_client_id: str | None = Field(None, description="What the provider calls this server.")
     oidc_client_secret: SecretStr | None = Field(None, description="The secret that goes with it.")
     oidc_name: str = Field("your organisation", description="What the provider is called on the sign-in page.")
+    push_delay_seconds: float = Field(
+        0.0,
+        ge=0,
+        le=7 * 24 * 3600,
+        allow_inf_nan=False,
+        description="How long a request may be unanswered before browsers are told, where no strategy says.",
+    )
+    push_contact: str | None = Field(
+        None,
+        description="Where the people of a push service turn to, as mailto:… or https:…. Without it: PUBLIC_URL, "
+        "where that is https, or handraise@ its host.",
+    )
+    push_allow_private: bool = Field(
+        False,
+        description="Whether browsers may name push services in private networks, and on this machine without https: "
+        "for tests, and for a push server of one's own.",
+    )
+    notification_delay_seconds: float = Field(
+        120.0,
+        ge=0,
+        le=7 * 24 * 3600,
+        allow_inf_nan=False,
+        description="How long a request may be unanswered before Slack is told, where no strategy says, until somebody "
+        "stores another delay.",
+    )
+    slack_api_url: str = Field(
+        "https://slack.com/api/", description="The base of Slack's Web API; the tokens are sent there."
+    )
     stream_heartbeat_seconds: float = Field(
         15.0, gt=0, description="How often the live stream gives a sign of life when nothing happens."
     )
@@ -85,6 +125,45 @@ class Settings(BaseSettings):
     def _is_a_key(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
             decode_key(value.get_secret_value())
+        return value
+
+    @field_validator("push_contact")
+    @classmethod
+    def _is_a_contact(cls, value: str | None) -> str | None:
+        if value is not None and not (
+            value.isascii() and re.fullmatch(r"mailto:[^\s@]+@[^\s@]+|https://[^\s/]+\S*", value)
+        ):
+            raise ValueError("a contact is mailto:somebody@example.com or https://example.com/contact")
+        return value
+
+    @field_validator("slack_api_url")
+    @classmethod
+    def _is_a_base(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("the base of an API is like https://slack.com/api/")
+        return value.rstrip("/") + "/"
+
+    @property
+    def push_contact_or_default(self) -> str:
+        """What push services are told to turn to."""
+        if self.push_contact is not None:
+            return self.push_contact
+        if self.url.startswith("https://"):
+            return self.url
+        host = urlsplit(self.url).hostname or ""
+        named = host.isascii() and host[-1:].isalpha() and ":" not in host
+        return f"mailto:handraise@{host if named else 'localhost'}"
+
+    @field_validator("embed_origins")
+    @classmethod
+    def _are_origins(cls, value: str | None) -> str | None:
+        for origin in _listed(value or ""):
+            if not is_origin(origin):
+                raise ValueError(
+                    f"{origin!r} is not an origin to embed in: write it like https://app.example.com, without a path;"
+                    " http is for localhost only"
+                )
         return value
 
     @property
@@ -98,10 +177,23 @@ class Settings(BaseSettings):
         return _listed(self.cors_origins or "")
 
     @property
+    def embed_origin_list(self) -> tuple[str, ...]:
+        """The origins in `embed_origins`."""
+        return _listed(self.embed_origins or "")
+
+    @property
     def url(self) -> str:
         """How to reach this server."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104  comparing, not binding
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+
+def is_origin(text: str) -> bool:
+    """Whether this is an exact origin as a policy can name it: https, or http on this machine; a port if it has one."""
+    found = _ORIGIN.fullmatch(text)
+    if found is None or (found["port"] is not None and not 0 < int(found["port"]) < 65536):
+        return False
+    return found["scheme"] == "https" or found["host"] in ("localhost", "127.0.0.1")
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from domain.answers import Question
 from domain.assignment import excluded_by
-from domain.callers import AgentCaller, Caller
+from domain.callers import AgentCaller, Caller, PersonCaller
 from domain.request import Request
 from domain.timetable import WEB
 from projections.bulk import for_all
@@ -33,7 +34,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -43,6 +44,7 @@ class RequestList:
             agent_id uuid NOT NULL,
             agent text NOT NULL,
             request_type text NOT NULL,
+            kind text,
             run_id text,
             run_step_id text,
             run_user uuid,
@@ -139,6 +141,7 @@ def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
         event.unique_id,
         event.agent_id,
         event.request_type,
+        None if message is None else _kind(event),
         event.run_id,
         event.run_step_id,
         event.run_user,
@@ -155,6 +158,11 @@ def _row(position: int, event: Request.Requested) -> tuple[Any, ...]:
     )
 
 
+def _kind(event: Request.Requested) -> str:
+    options = None if event.options is None else tuple(event.options)
+    return Question(event.request_type, event.response_schema, options).kind
+
+
 def _summary(message: str) -> str:
     text = message[:SUMMARY_CHARACTERS]
     return text if len(text) == len(message) else f"{text}…"
@@ -166,18 +174,18 @@ def _array(ids: Any) -> str:
 
 
 _INSERT = b"""
-    INSERT INTO request_list (request_id, position, unique_id, agent_id, agent, request_type, run_id, run_step_id,
+    INSERT INTO request_list (request_id, position, unique_id, agent_id, agent, request_type, kind, run_id, run_step_id,
         run_user, priority, secret, status, assigned_to, list_id, claimed, readers, excluded, created_at, expires_at,
         summary, search)
     SELECT r.request_id, r.position, r.unique_id, r.agent_id, coalesce(a.readable_id, r.agent_id::text),
-        r.request_type, r.run_id, r.run_step_id, r.run_user, r.priority, r.secret, 'Requested', r.assigned_to,
+        r.request_type, r.kind, r.run_id, r.run_step_id, r.run_user, r.priority, r.secret, 'Requested', r.assigned_to,
         r.list_id, false, r.readers::uuid[], r.excluded::uuid[], r.created_at, r.expires_at, r.summary,
         to_tsvector('simple', r.searched)
-    FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::uuid[],
-        %b::integer[], %b::boolean[], %b::uuid[], %b::uuid[], %b::text[], %b::text[], %b::timestamptz[],
+    FROM unnest(%b::uuid[], %b::bigint[], %b::text[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::text[],
+        %b::uuid[], %b::integer[], %b::boolean[], %b::uuid[], %b::uuid[], %b::text[], %b::text[], %b::timestamptz[],
         %b::timestamptz[], %b::text[], %b::text[])
-        AS r(request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority, secret,
-            assigned_to, list_id, readers, excluded, created_at, expires_at, summary, searched)
+        AS r(request_id, position, unique_id, agent_id, request_type, kind, run_id, run_step_id, run_user, priority,
+            secret, assigned_to, list_id, readers, excluded, created_at, expires_at, summary, searched)
     LEFT JOIN public.agents a ON a.id = r.agent_id
 """
 _MOVE = b"""
@@ -205,7 +213,7 @@ _CLOSE = b"""
     WHERE request_list.request_id = c.request_id
 """
 _ERASE = b"""
-    UPDATE request_list SET summary = NULL, search = NULL, erased = true WHERE request_id = ANY(%b::uuid[])
+    UPDATE request_list SET summary = NULL, kind = NULL, search = NULL, erased = true WHERE request_id = ANY(%b::uuid[])
 """
 _TOUCH = b"""
     UPDATE request_list SET position = t.position FROM unnest(%b::uuid[], %b::bigint[]) AS t(request_id, position)
@@ -248,6 +256,7 @@ class Filters:
     priority_max: int | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
+    ids: Sequence[UUID] | None = None
     q: str | None = None
 
 
@@ -257,6 +266,18 @@ class Page:
 
     items: list[dict[str, Any]]
     next: tuple[str, ...] | None
+    position: int
+    total: int | None = None
+    """How many there are on all pages, where that was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many requests each scope of an inbox holds, and the position that this shows."""
+
+    mine: int
+    shared: int
+    all: int
     position: int
 
 
@@ -268,6 +289,12 @@ class _Query:
     def where(self, condition: str, *values: Any) -> None:
         self.conditions.append(sql.SQL(condition))  # pyright: ignore[reportArgumentType]  ours, no input
         self.values.extend(values)
+
+    def among(self, ids: Sequence[UUID]) -> None:
+        self.where("request_id = ANY(%b::uuid[])", list(ids))
+
+    def clause(self) -> sql.Composable:
+        return sql.SQL("WHERE ") + sql.SQL(" AND ").join(self.conditions) if self.conditions else sql.SQL("")
 
 
 async def page_of_requests(
@@ -296,22 +323,46 @@ async def page_of_inbox(
     scope: Scope,
     *,
     now: datetime,
+    ids: Sequence[UUID] | None = None,
     after: Sequence[str] | None = None,
     limit: int,
+    count: bool = False,
 ) -> Page:
-    """Open requests that the caller may answer or claim, most urgent first, then oldest.
+    """Open requests that the caller may answer or claim, most urgent first, then oldest; of `ids` only, if given.
 
     `mine` is what is assigned to the caller and not put aside; `shared` what nobody has taken of the caller's lists,
     for administrators of all lists and of none, and what the ladder has told the caller of; `all` is both, for
-    administrators everything that is open.
+    administrators everything that is open. With `count`, the page says how many the scope holds, whatever `ids`.
     """
+    query = _inbox(caller, scope, now)
+    if ids is not None:
+        query.among(ids)
+    counted = _inbox(caller, scope, now) if count else None
+    return await _page(connection, query, "priority", False, after, limit, counted)
+
+
+async def count_inbox(connection: psycopg.AsyncConnection, caller: Caller, *, now: datetime) -> Counts:
+    """How many requests `page_of_inbox` would show in each scope."""
+    mine, shared, all = (_inbox(caller, scope, now) for scope in ("mine", "shared", "all"))
+    # Whatever is in one of the other two is in `all`.
+    statement = sql.SQL(
+        "SELECT count(*) FILTER ({mine}), count(*) FILTER ({shared}), count(*) FROM request_list {all}"
+    ).format(mine=mine.clause(), shared=shared.clause(), all=all.clause())
+    async with snapshot(connection, RequestList) as position:
+        cursor = await connection.execute(statement, [*mine.values, *shared.values, *all.values])
+        row = await cursor.fetchone()
+        assert row is not None
+        return Counts(row[0], row[1], row[2], position)
+
+
+def _inbox(caller: Caller, scope: Scope, now: datetime) -> _Query:
     query = _Query()
     query.where("status = 'Requested'")
-    if isinstance(caller, AgentCaller) or not caller.may_act:
+    if not isinstance(caller, PersonCaller) or not caller.may_act:
         query.where("false")
-        return await _page(connection, query, "priority", False, after, limit)
+        return query
     query.where("NOT excluded @> ARRAY[%s::uuid]", caller.id)
-    mine = "assigned_to = %s AND (snoozed_until IS NULL OR snoozed_until <= %s)"
+    mine = "(assigned_to = %s AND (snoozed_until IS NULL OR snoozed_until <= %s))"
     shared = "assigned_to IS NULL" if caller.administers else "assigned_to IS NULL AND list_id = ANY(%b::uuid[])"
     shared = f"({shared} OR up_for_claim AND assigned_to IS DISTINCT FROM %s AND told && %b::uuid[])"
     of_mine = (caller.id, now)
@@ -325,7 +376,7 @@ async def page_of_inbox(
         query.where("(assigned_to IS DISTINCT FROM %s OR snoozed_until IS NULL OR snoozed_until <= %s)", *of_mine)
     else:
         query.where(f"({mine} OR {shared})", *of_mine, *of_shared)
-    return await _page(connection, query, "priority", False, after, limit)
+    return query
 
 
 async def open_requests_of(connection: psycopg.AsyncConnection, user_id: UUID, limit: int) -> tuple[list[UUID], int]:
@@ -362,6 +413,8 @@ def _narrow(query: _Query, filters: Filters) -> None:
         query.where("request_type = ANY(%s)", list(filters.request_type))
     if filters.unassigned:
         query.where("assigned_to IS NULL")
+    if filters.ids is not None:
+        query.among(filters.ids)
     for condition, value in (
         ("agent_id = %s", filters.agent),
         ("assigned_to = %s", filters.assigned_to),
@@ -384,6 +437,7 @@ async def _page(
     descending: bool,
     after: Sequence[str] | None,
     limit: int,
+    counted: _Query | None = None,
 ) -> Page:
     columns = _COLUMNS[sort]
     if after is not None:
@@ -395,12 +449,12 @@ async def _page(
     order = sql.SQL(", ".join(f"{column} {direction}" for column in columns))  # pyright: ignore[reportArgumentType]
     keys = sql.SQL(", ".join(f"({column})::text" for column in columns))  # pyright: ignore[reportArgumentType]
     statement = sql.SQL(
-        "SELECT request_id, position, unique_id, agent_id, request_type, run_id, run_step_id, run_user, priority,"
-        " secret, status, outcome, assigned_to, list_id, claimed, created_at, expires_at, closed_at, summary, erased,"
-        " ARRAY[{keys}] AS key FROM request_list {where} ORDER BY {order} LIMIT {limit}"
+        "SELECT request_id, position, unique_id, agent_id, request_type, kind, run_id, run_step_id, run_user, priority,"
+        " secret, status, outcome, assigned_to, list_id, claimed, snoozed_until, created_at, expires_at, closed_at,"
+        " summary, erased, ARRAY[{keys}] AS key FROM request_list {where} ORDER BY {order} LIMIT {limit}"
     ).format(
         keys=keys,
-        where=sql.SQL("WHERE ") + sql.SQL(" AND ").join(query.conditions) if query.conditions else sql.SQL(""),
+        where=query.clause(),
         order=order,
         limit=sql.Literal(limit + 1),
     )
@@ -410,5 +464,11 @@ async def _page(
     ):
         await cursor.execute(statement, query.values)
         rows = await cursor.fetchall()
-    keys_of_rows = [tuple(found.pop("key")) for found in rows]
-    return Page(rows[:limit], keys_of_rows[limit - 1] if len(rows) > limit else None, position)
+        total = None
+        if counted is not None:
+            count = sql.SQL("SELECT count(*) AS total FROM request_list {where}").format(where=counted.clause())
+            found = await (await cursor.execute(count, counted.values)).fetchone()
+            assert found is not None
+            total = found["total"]
+    keys_of_rows = [tuple(row.pop("key")) for row in rows]
+    return Page(rows[:limit], keys_of_rows[limit - 1] if len(rows) > limit else None, position, total)

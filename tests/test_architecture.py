@@ -10,7 +10,7 @@ from importlinter import cli
 
 ROOT = Path(__file__).parent.parent
 LAYERS = {"domain", "application", "projections", "interfaces"}
-ADAPTERS = {"http", "postgres", "sse", "web"}
+ADAPTERS = {"http", "postgres", "push", "slack", "sse", "web"}
 """Folders of `interfaces` that speak to one part of the world and know nothing of each other."""
 COMPOSING = {"cli", "client"}
 """Folders that put adapters together, or stand alone."""

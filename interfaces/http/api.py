@@ -19,10 +19,12 @@ from application.keys import Keys
 from application.ports import Clock, Directory, EventStore
 from application.requests import Requests
 from application.sign_in import SignIn
+from application.slack import SlackAdministration
+from application.subscriptions import Browsers
 from domain.callers import Caller
 from domain.errors import AlreadyClaimed, AlreadyClosed
 from interfaces.http import docs_page, problems
-from interfaces.http.audit import Export, SignedHead, audit_routes
+from interfaces.http.audit import Export, SignedHead, Verify, audit_routes
 from interfaces.http.callers import CSRF_HEADER, SESSION_COOKIE, Credential, authenticate_again, authenticated_route
 from interfaces.http.dashboard import dashboard_routes
 from interfaces.http.directory import directory_routes
@@ -33,10 +35,12 @@ from interfaces.http.lists import list_routes
 from interfaces.http.models import Problem
 from interfaces.http.moving import moving_routes
 from interfaces.http.operations import Readiness, operation_routes
+from interfaces.http.push import push_routes
 from interfaces.http.reading import Reads
 from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 from interfaces.http.session import IdentityProvider, session_routes
+from interfaces.http.slack import slack_routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,9 @@ def build_api(
     key_used: Callable[[UUID], None],
     sign_in: SignIn,
     provider: IdentityProvider | None,
+    browsers: Browsers,
+    push_key: str,
+    slack: SlackAdministration,
     url: str,
     directory: Directory,
     store: EventStore,
@@ -71,6 +78,7 @@ def build_api(
     clock: Clock,
     export: Export,
     head: SignedHead,
+    verify: Verify,
     stream: Stream,
     pages: APIRouter,
     hardening: Hardening,
@@ -93,7 +101,7 @@ def build_api(
 
     async def authenticate(credential: Credential) -> Caller | None:
         if credential.of_session:
-            return await sign_in.authenticate(credential.secret)
+            return await sign_in.authenticate(credential.secret, embedded=credential.embedded)
         caller = await keys.authenticate(credential.secret)
         if caller is not None and caller.key_id is not None:
             key_used(caller.key_id)
@@ -113,12 +121,15 @@ def build_api(
             authenticate=authenticate,
             export=export,
             head=head,
+            verify=verify,
         )
     )
     app.include_router(
         stream(authenticated_route(authenticate), lambda request: authenticate_again(authenticate, request))
     )
     app.include_router(session_routes(sign_in, authenticate, provider, url, represent.names))
+    app.include_router(push_routes(browsers, push_key, store.head, authenticate))
+    app.include_router(slack_routes(slack, authenticate, reads))
     app.include_router(operation_routes(ready, metrics))
     app.include_router(pages)
     docs_page.install(app)

@@ -17,7 +17,7 @@ from domain.errors import FieldError, Invalid, NotAllowed
 from domain.request import instant
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
-from interfaces.http.models import AuditPageView, HeadView
+from interfaces.http.models import AuditPageView, HeadView, VerificationView
 from interfaces.http.reading import (
     Cursor,
     Limit,
@@ -40,6 +40,9 @@ Export = Callable[[AuditFilters, Format], AsyncIterator[bytes]]
 
 SignedHead = Callable[[], Awaitable[dict[str, Any]]]
 """The newest link of the chain, signed."""
+
+Verify = Callable[[bool], Awaitable[dict[str, Any]]]
+"""Looks at the next events of the chain, or begins again with the first: how far it holds."""
 
 MEDIA_TYPES: dict[Format, str] = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8; header=present"}
 
@@ -68,8 +71,9 @@ def audit_routes(
     authenticate: Authenticate,
     export: Export,
     head: SignedHead,
+    verify: Verify,
 ) -> APIRouter:
-    """`GET /api/audit`, `/api/audit/export`, `/api/audit/head`."""
+    """`GET /api/audit`, `/api/audit/export`, `/api/audit/head`, `/api/audit/verification`."""
     router = APIRouter(prefix="/api/audit", tags=["audit"], route_class=authenticated_route(authenticate))
 
     @router.get("", response_model=AuditPageView, summary="All events, newest first", responses=refusals(403, 422))
@@ -129,6 +133,21 @@ def audit_routes(
         _check_auditor(by)
         await reads.check(min_position)
         return Json(await head())
+
+    @router.get(
+        "/verification",
+        response_model=VerificationView,
+        summary="How far the hash chain was verified: each call goes some way on, so ask until it is at the head",
+        responses=refusals(403, 422),
+    )
+    async def audit_verification(
+        by: By,
+        afresh: Annotated[bool, Query(description="Begin again with the first event.")] = False,
+        min_position: MinPosition = None,
+    ) -> Json:
+        _check_auditor(by)
+        await reads.check(min_position)
+        return Json(await verify(afresh))
 
     return router
 

@@ -20,6 +20,12 @@ from interfaces.http.json_bodies import JsonRequest
 VIA_HEADER = "handraise-via"
 CSRF_HEADER = "x-csrf-token"
 SESSION_COOKIE = "handraise_session"
+EMBED_COOKIE = "handraise_embed"
+EMBED_HEADER = "x-handraise-embed"
+EMBED_PARAMETER = "embed"
+"""Instead of the header for the live stream: what reads it in a browser cannot send headers."""
+
+_STREAM = "/api/stream"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -29,7 +35,34 @@ class Credential:
 
     secret: str
     of_session: bool
+    embedded: bool = False
+    """Whether the session is shown as one of an embedded page."""
 
+
+EMBEDDED_OPERATIONS = frozenset({
+    "GET /api/session",
+    "DELETE /api/session",
+    "GET /api/me",
+    "GET /api/users",
+    "GET /api/inbox",
+    "GET /api/inbox/counts",
+    "GET /api/stream",
+    "GET /api/requests",
+    "GET /api/requests/{id}",
+    "GET /api/requests/{id}/wait",
+    "GET /api/requests/{id}/history",
+    "POST /api/requests/{id}/respond",
+    "POST /api/requests/{id}/claim",
+    "POST /api/requests/{id}/release",
+    "POST /api/requests/{id}/delegate",
+    "POST /api/requests/{id}/snooze",
+    "DELETE /api/requests/{id}/snooze",
+    "POST /api/requests/{id}/cancel",
+})  # fmt: skip
+"""All that a session of an embedded page may do: what is new is refused until it is put here.
+
+Paths as their own router has them: one that gets its prefix from a router around it is refused too.
+"""
 
 Authenticate = Callable[[Credential], Awaitable[Caller | None]]
 
@@ -52,6 +85,8 @@ def authenticated_route(authenticate: Authenticate) -> type[APIRoute]:
                     )
                 if credential.of_session:
                     _check_not_forged(request, credential.secret)
+                if credential.embedded and f"{request.method} {self.path}" not in EMBEDDED_OPERATIONS:
+                    raise HTTPException(403, "an embedded page may read and answer requests, and nothing else")
                 return await handle(JsonRequest(request.scope, request.receive))
 
             return handler
@@ -100,8 +135,19 @@ async def via(request: Request) -> Via:
 
 
 def session_token(request: Request) -> str | None:
-    """The token of the session that the browser has, if it has one."""
-    return request.cookies.get(SESSION_COOKIE)
+    """The token of the session that this request is made in, if it is in one.
+
+    A browser may have two: its person's own, and one for pages inside another application's. The latter counts for
+    requests that say that they come from such a page, and only for those; the former for all others.
+    """
+    return request.cookies.get(EMBED_COOKIE if is_embedded(request) else SESSION_COOKIE)
+
+
+def is_embedded(request: Request) -> bool:
+    """Whether this request says that it comes from an embedded page."""
+    if request.headers.get(EMBED_HEADER) == "1":
+        return True
+    return request.url.path == _STREAM and request.query_params.get(EMBED_PARAMETER) == "1"
 
 
 def csrf_token(session_token: str) -> str:
@@ -115,7 +161,7 @@ def _credential(request: Request) -> Credential:
     header = request.headers.get("authorization")
     if header is None:
         if token := session_token(request):
-            return Credential(token, of_session=True)
+            return Credential(token, of_session=True, embedded=is_embedded(request))
         raise _unauthorized("sign in, or send a key: Authorization: Bearer hr_…")
     scheme, _, key = header.partition(" ")
     if scheme.lower() != "bearer" or not key.strip():

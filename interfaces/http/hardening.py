@@ -26,6 +26,9 @@ _ALWAYS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=()"),
 ]
+_FRAMED: dict[bytes, bytes | None] = {b"x-frame-options": None, b"cross-origin-resource-policy": b"cross-origin"}
+"""Instead, for a page whose own policy says who may frame it: nothing else may forbid what that allows."""
+
 _HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 _PROBED = ("/healthz", "/readyz")
@@ -52,10 +55,24 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 given = message["headers"]
                 names = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *(header for header in ours if header[0] not in names)]
+                missing: dict[bytes, bytes | None] = {name: value for name, value in ours if name not in names}
+                if _may_be_framed(given):
+                    missing |= {name: value for name, value in _FRAMED.items() if name not in names}
+                message["headers"] = [*given, *((name, value) for name, value in missing.items() if value is not None)]
             await send(message)
 
         await self._app(scope, receive, guarded)
+
+
+def _may_be_framed(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether the response has a policy of its own that lets other pages put it into a frame."""
+    for name, value in headers:
+        if name.lower() == b"content-security-policy":
+            for directive in value.split(b";"):
+                words = directive.lower().split()
+                if words and words[0] == b"frame-ancestors":
+                    return words[1:] not in ([], [b"'none'"])
+    return False
 
 
 class AllowedHosts:

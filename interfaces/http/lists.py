@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,13 +12,13 @@ import psycopg
 from fastapi import APIRouter, Query
 
 from application.ports import Clock, Directory
-from domain.callers import PersonCaller
+from domain.callers import Caller, PersonCaller
 from domain.errors import FieldError, Invalid, NotAllowed
 from domain.request import instant
 from domain.request_types import find_request_type
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
-from interfaces.http.models import RequestPage
+from interfaces.http.models import CountsView, InboxPage, RequestPage
 from interfaces.http.reading import (
     Cursor,
     Limit,
@@ -31,52 +32,81 @@ from interfaces.http.reading import (
 )
 from interfaces.http.representations import Names, Representations
 from interfaces.http.requests import By, refusals
-from projections.request_list import Filters, Page, RequestList, Scope, Sort, page_of_inbox, page_of_requests
+from projections.request_list import (
+    Counts,
+    Filters,
+    Page,
+    RequestList,
+    Scope,
+    Sort,
+    count_inbox,
+    page_of_inbox,
+    page_of_requests,
+)
 
 StatusName = Literal["Requested", "Responded", "Cancelled", "Expired"]
 SortName = Literal["priority", "-priority", "created_at", "-created_at", "agent", "-agent", "expires_at", "-expires_at"]
 Priority = Annotated[int | None, Query(ge=1, le=100)]
+Ids = Annotated[
+    list[UUID] | None,
+    Query(min_length=1, max_length=200, description="Only those among these; what does not come back is not there."),
+]
 
 
 def list_routes(
     reads: Reads, directory: Directory, represent: Representations, authenticate: Authenticate, clock: Clock
 ) -> APIRouter:
-    """`GET /api/inbox` and `GET /api/requests`."""
+    """`GET /api/inbox`, `/api/inbox/counts` and `/api/requests`."""
     router = APIRouter(prefix="/api", tags=["lists"], route_class=authenticated_route(authenticate))
 
     async def show(page: Page, of: str) -> Json:
         ids = {row[key] for row in page.items for key in ("agent_id", "run_user", "assigned_to", "list_id")}
         names = await represent.names(ids)
-        return Json(
-            {
-                "items": [_item(row, names) for row in page.items],
-                "next_cursor": encode_cursor(of, page.next),
-                "position": page.position,
-            }
-        )
+        view = {
+            "items": [_item(row, names) for row in page.items],
+            "next_cursor": encode_cursor(of, page.next),
+            "position": page.position,
+        }
+        return Json(view if page.total is None else view | {"total": page.total})
 
     @router.get(
         "/inbox",
-        response_model=RequestPage,
+        response_model=InboxPage,
         summary="Open requests that the caller may answer, most urgent first, then oldest",
         responses=refusals(403, 422),
     )
     async def inbox(
         by: By,
         scope: Scope = "mine",
+        ids: Ids = None,
+        count: Annotated[bool, Query(description="Say in `total` how many the scope holds.")] = False,
         limit: Limit = 50,
         cursor: Cursor = None,
         min_position: MinPosition = None,
     ) -> Json:
-        if not isinstance(by, PersonCaller):
-            raise NotAllowed("an agent has no inbox; people do")
-
+        _check_person(by)
         after = place_in("inbox", cursor)
 
         async def query(connection: psycopg.AsyncConnection) -> Page:
-            return await page_of_inbox(connection, by, scope, now=clock.now(), after=after, limit=limit)
+            return await page_of_inbox(
+                connection, by, scope, now=clock.now(), ids=ids, after=after, limit=limit, count=count
+            )
 
         return await show(await _placed(reads.read(RequestList.name, min_position, query), after), "inbox")
+
+    @router.get(
+        "/inbox/counts",
+        response_model=CountsView,
+        summary="How many requests each scope of the inbox holds",
+        responses=refusals(403, 422),
+    )
+    async def counts(by: By, min_position: MinPosition = None) -> Json:
+        _check_person(by)
+
+        async def query(connection: psycopg.AsyncConnection) -> Counts:
+            return await count_inbox(connection, by, now=clock.now())
+
+        return Json(asdict(await reads.read(RequestList.name, min_position, query)))
 
     @router.get(
         "/requests",
@@ -96,6 +126,7 @@ def list_routes(
         priority_max: Priority = None,
         created_from: QueryInstant | None = None,
         created_to: QueryInstant | None = None,
+        ids: Ids = None,
         q: Annotated[QueryText | None, Query(description="Words in message, context or unique_id.")] = None,
         sort: SortName = "-created_at",
         limit: Limit = 50,
@@ -114,6 +145,7 @@ def list_routes(
             priority_max=priority_max,
             created_from=created_from,
             created_to=created_to,
+            ids=ids,
             q=q,
         )
         of = f"requests by {sort}"
@@ -134,6 +166,11 @@ def list_routes(
         return await show(await _placed(reads.read(RequestList.name, min_position, query), after), of)
 
     return router
+
+
+def _check_person(by: Caller) -> None:
+    if not isinstance(by, PersonCaller):
+        raise NotAllowed("an agent has no inbox; people do")
 
 
 async def _placed(page: Awaitable[Page], after: Sequence[str] | None) -> Page:
@@ -192,6 +229,7 @@ def _item(row: dict[str, Any], names: Names) -> dict[str, Any]:
         "status": row["status"],
         "summary": row["summary"],
         "request_type": row["request_type"],
+        "kind": row["kind"],
         "agent": names.of(row["agent_id"]),
         "run_id": row["run_id"],
         "run_step_id": row["run_step_id"],
@@ -201,6 +239,7 @@ def _item(row: dict[str, Any], names: Names) -> dict[str, Any]:
         "assigned_to": names.of(row["assigned_to"]),
         "list": names.of(row["list_id"]),
         "claimed": row["claimed"],
+        "snoozed_until": None if row["snoozed_until"] is None else instant(row["snoozed_until"]),
         "created_at": instant(row["created_at"]),
         "expires_at": None if row["expires_at"] is None else instant(row["expires_at"]),
         "closed_at": None if row["closed_at"] is None else instant(row["closed_at"]),

@@ -378,6 +378,9 @@ class RequestItem(BaseModel):
     status: Literal["Requested", "Responded", "Cancelled", "Expired"]
     summary: str | None = Field(description="The beginning of the message; null once erased.")
     request_type: str
+    kind: Literal["form", "options", "approval", "review", "text"] | None = Field(
+        description="How it is answered; null once erased."
+    )
     agent: str
     run_id: str | None
     run_step_id: str | None
@@ -387,6 +390,7 @@ class RequestItem(BaseModel):
     assigned_to: str | None
     list: str | None
     claimed: bool
+    snoozed_until: str | None
     created_at: str
     expires_at: str | None
     closed_at: str | None
@@ -398,6 +402,22 @@ class RequestItem(BaseModel):
 class RequestPage(BaseModel):
     items: list[RequestItem]
     next_cursor: str | None
+    position: int
+
+
+class InboxPage(RequestPage):
+    total: int | None = Field(
+        None,
+        description="How many the scope holds, whatever `ids`, `limit` and `cursor`; there where `count` asks for it.",
+    )
+
+
+class CountsView(BaseModel):
+    """How many requests each scope holds."""
+
+    mine: int
+    shared: int
+    all: int
     position: int
 
 
@@ -471,3 +491,13 @@ class HeadView(BaseModel):
     at: str
     signature: str
     public_key: str
+
+
+class VerificationView(BaseModel):
+    """What this replica has verified of the hash chain."""
+
+    verified_to: int = Field(description="Every event up to this position is the one that was written.")
+    head_position: int
+    intact: bool
+    problem: str | None = Field(description="The first place where the chain does not hold, and why.")
+    at: str

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Protocol
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from application.sign_in import NewSession, SignIn
@@ -15,6 +14,7 @@ from domain.callers import Caller, PersonCaller
 from domain.errors import NotAllowed, NotSignedIn
 from domain.request import instant
 from interfaces.http.callers import (
+    EMBED_COOKIE,
     SESSION_COOKIE,
     Authenticate,
     Credential,
@@ -23,6 +23,7 @@ from interfaces.http.callers import (
     public_route,
     session_token,
 )
+from interfaces.http.cookies import drop_cookie, is_secure, set_embed_cookie, set_session_cookie
 from interfaces.http.directory import EntryId
 from interfaces.http.json_bodies import Json
 from interfaces.http.models import Body, Written
@@ -84,6 +85,35 @@ class LinkView(BaseModel):
     position: int
 
 
+class EmbedBody(Body):
+    """The token that the page around this one got."""
+
+    token: str = Field(max_length=200)
+
+
+class EmbedTokenBody(Body):
+    """Whose page to embed, which one, and for how long."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "alice", "path": "/inbox", "seconds": 900}]})
+
+    user: str = Field(max_length=400)
+    path: str = Field(
+        "/inbox",
+        pattern=r"^/(inbox|requests/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
+        description="`/inbox`, or `/requests/` and the UUID of one.",
+    )
+    seconds: int = Field(900, ge=60, le=3600, description="How long the session lasts, once the page is loaded.")
+
+
+class EmbedTokenView(BaseModel):
+    """What a frame is to load, shown this once: it works once, until `expires_at`."""
+
+    token: str
+    url: str
+    expires_at: str
+    position: int
+
+
 class WaysView(BaseModel):
     """How one can sign in here."""
 
@@ -94,20 +124,21 @@ class WaysView(BaseModel):
 def session_routes(
     sign_in: SignIn, authenticate: Authenticate, provider: IdentityProvider | None, url: str, names: Any
 ) -> APIRouter:
-    """`/api/session`, `/api/sessions`, `/api/users/{id}/link`, `/api/oidc/…`.
+    """`/api/session`, `/api/sessions`, `/api/users/{id}/link`, `/api/embed/tokens`, `/api/oidc/…`.
 
     `url` is how people reach this server.
     """
-    router = APIRouter(prefix="/api", tags=["session"])
-    public = APIRouter(route_class=public_route())
-    private = APIRouter(route_class=authenticated_route(authenticate))
+    router = APIRouter(tags=["session"])
+    public = APIRouter(prefix="/api", route_class=public_route())
+    private = APIRouter(prefix="/api", route_class=authenticated_route(authenticate))
     callback = f"{url}/api/oidc/callback"
 
-    async def present(request: Request) -> Caller | None:
-        token = session_token(request)
-        return None if token is None else await authenticate(Credential(token, of_session=True))
+    async def present(request: Request, *, embedded: bool = False) -> Caller | None:
+        """Whose session the new one takes the place of: that in the same cookie, whatever the request says."""
+        token = request.cookies.get(EMBED_COOKIE if embedded else SESSION_COOKIE)
+        return None if token is None else await authenticate(Credential(token, of_session=True, embedded=embedded))
 
-    def opened(request: Request, session: NewSession) -> Response:
+    def opened(request: Request, session: NewSession, *, embedded: bool = False) -> Response:
         response = Json(
             {
                 "user": session.user,
@@ -118,7 +149,8 @@ def session_routes(
             status_code=201,
             headers={"Cache-Control": "no-store"},
         )
-        _set_cookie(response, request, session, url)
+        set_cookie = set_embed_cookie if embedded else set_session_cookie
+        set_cookie(response, request, session, url)
         return response
 
     @public.get(
@@ -157,6 +189,18 @@ def session_routes(
     async def by_link(body: LinkBody, request: Request) -> Response:
         return opened(request, await sign_in.with_link(body.token, instead_of=await present(request)))
 
+    @public.post(
+        "/session/embed",
+        openapi_extra=_NOBODY,
+        status_code=201,
+        response_model=OpenedView,
+        summary="Sign an embedded page in by its token",
+        responses=refusals(403, 422),
+    )
+    async def by_embed_token(body: EmbedBody, request: Request) -> Response:
+        instead_of = await present(request, embedded=True)
+        return opened(request, await sign_in.with_embed_token(body.token, instead_of=instead_of), embedded=True)
+
     @private.get("/session", response_model=SessionView, summary="Who is signed in", responses=refusals(403))
     async def who(by: By, request: Request) -> Json:
         token = session_token(request)
@@ -167,15 +211,15 @@ def session_routes(
         return Json(view, headers={"Cache-Control": "no-store"})
 
     @private.delete("/session", response_model=Written, summary="Sign out", responses=refusals(403))
-    async def out(by: By) -> Response:
+    async def out(by: By, request: Request) -> Response:
         response = Json({"position": await sign_in.sign_out(by)})
-        response.delete_cookie(SESSION_COOKIE, path="/")
+        drop_cookie(response, request, url, embedded=isinstance(by, PersonCaller) and by.embedded)
         return response
 
     @private.delete("/sessions", response_model=Written, summary="Sign out everywhere", responses=refusals(403))
-    async def out_everywhere(by: By) -> Response:
+    async def out_everywhere(by: By, request: Request) -> Response:
         response = Json({"position": await sign_in.sign_out_everywhere(by)})
-        response.delete_cookie(SESSION_COOKIE, path="/")
+        drop_cookie(response, request, url, embedded=False)
         return response
 
     @private.post(
@@ -188,6 +232,23 @@ def session_routes(
     async def make_link(id: EntryId, by: By) -> Json:
         link = await sign_in.make_link(id, by=by)
         view = {"url": sign_in_url(url, link.token), "expires_at": instant(link.expires_at), "position": link.position}
+        return Json(view, status_code=201, headers={"Cache-Control": "no-store"})
+
+    @private.post(
+        "/embed/tokens",
+        status_code=201,
+        response_model=EmbedTokenView,
+        summary="Make a token that signs a page in which another application embeds; it is shown this once",
+        responses=refusals(403, 422),
+    )
+    async def make_embed_token(body: EmbedTokenBody, by: By) -> Json:
+        made = await sign_in.make_embed_token(body.user, seconds=body.seconds, by=by)
+        view = {
+            "token": made.token,
+            "url": f"{url}/embed{body.path}#{made.token}",
+            "expires_at": instant(made.expires_at),
+            "position": made.position,
+        }
         return Json(view, status_code=201, headers={"Cache-Control": "no-store"})
 
     if provider is not None:
@@ -210,7 +271,7 @@ def session_routes(
                 path="/api/oidc",
                 httponly=True,
                 samesite="lax",
-                secure=_is_secure(request, url),
+                secure=is_secure(request, url),
             )
             return response
 
@@ -231,7 +292,7 @@ def session_routes(
             session = await sign_in.as_identified(email, instead_of=await present(request))
             response = RedirectResponse("/", 302, {"Cache-Control": "no-store"})
             response.delete_cookie(_STATE_COOKIE, path="/api/oidc")
-            _set_cookie(response, request, session, url)
+            set_session_cookie(response, request, session, url)
             return response
 
     router.include_router(public)
@@ -242,21 +303,3 @@ def session_routes(
 def sign_in_url(url: str, token: str) -> str:
     """The address that signs its person in."""
     return f"{url}/sign-in#{token}"
-
-
-def _set_cookie(response: Response, request: Request, session: NewSession, url: str) -> None:
-    expires: datetime = session.expires_at
-    response.set_cookie(
-        SESSION_COOKIE,
-        session.token,
-        expires=expires,
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=_is_secure(request, url),
-    )
-
-
-def _is_secure(request: Request, url: str) -> bool:
-    """Behind TLS, or behind a proxy that ends it: then the cookie is never sent without."""
-    return request.url.scheme == "https" or url.startswith("https:")

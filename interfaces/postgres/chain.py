@@ -20,6 +20,7 @@ import psycopg
 
 from interfaces.postgres.migrate import GENESIS
 
+_MISSING = "the event and its link are missing"
 _FIXED = struct.Struct(">q16sqI")
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})")
 
@@ -53,6 +54,13 @@ class Head:
         return cls(int(found[1]), bytes.fromhex(found[2]))
 
 
+START = Head(0, GENESIS)
+"""Before the first event."""
+
+_FIRST = -(2**63)
+"""No event of ours has a position below 1; one that was put there must be found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a verification found: `fault` None means that every link holds."""
@@ -63,17 +71,35 @@ class Verdict:
     position: int | None = None
 
 
-async def verify(connection: psycopg.AsyncConnection, *, known_head: Head | None = None, batch: int = 2000) -> Verdict:
+async def verify(
+    connection: psycopg.AsyncConnection,
+    *,
+    known_head: Head | None = None,
+    batch: int = 2000,
+    after: Head = START,
+    limit: int | None = None,
+) -> Verdict:
     """Recompute the chain from the first event on and name the first place where it does not hold.
 
     Reads one snapshot. With `known_head`, an earlier head kept elsewhere, a tail that was cut off whole is found too.
+    `after` goes on from a head that was verified before, `limit` bounds how many events are looked at.
     """
-    walk = _Walk(known_head)
-    async with aclosing(_rows(connection, batch)) as rows:  # or a fault would leave its transaction open
-        async for position, event, stored_hash in rows:
-            if walk.fault is not None:
-                break
-            walk.step(position, event, stored_hash)
+    walk = _Walk(known_head, after)
+    async with connection.transaction():
+        last, anchor = await _ends(connection, after.position)
+        if after.position > last:
+            return walk.stop(last + 1, f"the tail is cut: it was verified up to {after.position} before")
+        if after != START and anchor != after.hash:
+            return walk.stop(after.position, "the log here is not the one that was verified before")
+        until = last if limit is None else min(last, after.position + limit)
+        first = _FIRST if after == START else walk.expected
+        async with aclosing(_rows(connection, first, until, batch)) as rows:
+            async for position, event, stored_hash in rows:
+                if walk.fault is not None:
+                    break
+                walk.step(position, event, stored_hash)
+    if walk.fault is None and walk.expected <= until:
+        return walk.stop(walk.expected, _MISSING)
     return walk.end()
 
 
@@ -105,10 +131,10 @@ def verify_export(lines: Iterable[Mapping[str, Any]], *, known_head: Head | None
 class _Walk:
     """Goes along the chain, event by event, until the first place where it does not hold."""
 
-    def __init__(self, known_head: Head | None) -> None:
+    def __init__(self, known_head: Head | None, after: Head = START) -> None:
         self._known = known_head
         self._count = 0
-        self._head = Head(0, GENESIS)
+        self._head = after
         self.fault: Verdict | None = None
         if known_head is not None and known_head.position == 0 and known_head.hash != GENESIS:
             self.stop(0, "the log does not start where the given head says")
@@ -120,7 +146,7 @@ class _Walk:
 
     def step(self, position: int, event: _Event | None, stored_hash: bytes | None) -> None:
         if position != self.expected:
-            self.stop(self.expected, "the event and its link are missing")
+            self.stop(self.expected, _MISSING)
         elif event is None:
             self.stop(position, "the event is missing, its link is there")
         elif stored_hash is None:
@@ -163,16 +189,30 @@ async def read_head(connection: psycopg.AsyncConnection) -> Head:
 _Event = tuple[UUID, int, str, bytes]
 
 
+async def _ends(connection: psycopg.AsyncConnection, position: int) -> tuple[int, bytes | None]:
+    """The last position that there is of events or links, and the hash at the given one."""
+    cursor = await connection.execute(
+        "SELECT greatest(0, (SELECT max(notification_id) FROM handraise_events),"
+        " (SELECT max(position) FROM event_chain)), (SELECT hash FROM event_chain WHERE position = %s)",
+        (position,),
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 async def _rows(
-    connection: psycopg.AsyncConnection, batch: int
+    connection: psycopg.AsyncConnection, first: int, last: int, batch: int
 ) -> AsyncGenerator[tuple[int, _Event | None, bytes | None]]:
-    async with connection.transaction(), connection.cursor("verify", binary=True) as cursor:
+    async with connection.cursor("verify", binary=True) as cursor:
         cursor.itersize = batch
         await cursor.execute(
             "SELECT coalesce(e.notification_id, c.position), e.originator_id, e.originator_version, e.topic,"
             " e.state, c.hash"
-            " FROM handraise_events e FULL JOIN (SELECT * FROM event_chain WHERE position > 0) c"
-            " ON c.position = e.notification_id ORDER BY 1"
+            " FROM (SELECT * FROM handraise_events WHERE notification_id BETWEEN %(first)s AND %(last)s) e"
+            " FULL JOIN (SELECT * FROM event_chain WHERE position > 0 AND position BETWEEN %(first)s AND %(last)s) c"
+            " ON c.position = e.notification_id ORDER BY 1",
+            {"first": first, "last": last},
         )
         async for position, id_, version, topic, state, hash_ in cursor:
             yield position, None if id_ is None else (id_, version, topic, state), hash_

@@ -71,7 +71,7 @@ class PostgresDirectory:
     async def _fetch_sessions(self, hashes: Sequence[bytes]) -> Mapping[bytes, Caller]:
         async def read(connection: psycopg.AsyncConnection) -> list[Any]:
             cursor = await connection.execute(
-                "SELECT s.sha256, s.id, s.user_id, u.role, s.expires_at,"  # noqa: S608  our own expression
+                "SELECT s.sha256, s.id, s.user_id, u.role, s.expires_at, s.embedded,"  # noqa: S608  our own expression
                 " array(SELECT a.id FROM agents a WHERE a.owner = s.user_id),"
                 " array(SELECT m.list_id FROM list_members m WHERE m.user_id = s.user_id)"
                 " FROM sessions s JOIN users u ON u.id = s.user_id AND u.active"
@@ -84,9 +84,15 @@ class PostgresDirectory:
 
         return {
             sha256: PersonCaller(
-                user_id, Role(role), owns=frozenset(owns), lists=frozenset(lists), until=until, session_id=id
+                user_id,
+                Role(role),
+                owns=frozenset(owns),
+                lists=frozenset(lists),
+                until=until,
+                session_id=id,
+                embedded=embedded,
             )
-            for sha256, id, user_id, role, until, owns, lists in await reading(self._pool, read)
+            for sha256, id, user_id, role, until, embedded, owns, lists in await reading(self._pool, read)
         }
 
     async def may_sign_in(self, user_id: UUID) -> bool:

@@ -221,7 +221,7 @@ SET_SLACK_TOKEN = Bulk(
     wrapped=1,
 )
 FORGET_SLACK_TOKEN = Bulk("DELETE FROM slack_tokens WHERE id = ANY(%b::uuid[])")
-TELL = Bulk(f"SELECT pg_notify('{CHANNEL}', payload) FROM unnest(%b::text[]) AS t(payload)")
+TELL = Bulk(f"SELECT pg_notify('{CHANNEL}', payload) FROM unnest(%b::text[]) AS t(payload)")  # noqa: S608
 
 
 def changes(events: Sequence[RecordedEvent], aggregate: object) -> Iterator[Change]:

@@ -21,9 +21,19 @@ from domain.directory import DirectoryEntry
 from domain.recorded import RecordedEvent
 from domain.request import Request, rebuild
 from domain.routing import Facts, Subject
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
+from domain.slack import CONFIGURATION_ID, SlackConfiguration
 from interfaces.postgres.coalescing import Coalescer
-from interfaces.postgres.inline import ADD_DATA_KEY, ADD_SEALED_ANSWER, SET_PASSWORD, Change, changes
+from interfaces.postgres.inline import (
+    ADD_DATA_KEY,
+    ADD_SEALED_ANSWER,
+    FORGET_SLACK_TOKEN,
+    SET_PASSWORD,
+    SET_SLACK_TOKEN,
+    SLACK_TOKEN_IDS,
+    Change,
+    changes,
+)
 from interfaces.postgres.installation import learn
 from interfaces.postgres.pool import Pool, reading
 from interfaces.postgres.routing import RoutingFacts
@@ -84,6 +94,14 @@ class PostgresEventStore:
     async def sign_in_link(self, id: UUID) -> SignInLink | None:
         aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, SignInLink) else None
+
+    async def embed_token(self, id: UUID) -> EmbedToken | None:
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
+        return aggregate if isinstance(aggregate, EmbedToken) else None
+
+    async def slack_configuration(self) -> SlackConfiguration | None:
+        aggregate = rebuild(event for _, event in await self._open(await self._rows(CONFIGURATION_ID)))
+        return aggregate if isinstance(aggregate, SlackConfiguration) else None
 
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
@@ -159,6 +177,7 @@ class PostgresEventStore:
         committed: Callable[[], None] | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
         password_hash: str | None = None,
+        slack_tokens: Mapping[str, str | None] | None = None,
     ) -> int:
         keys: dict[UUID, bytes | None] = {}
         new_keys: dict[UUID, bytes] = {}
@@ -179,6 +198,7 @@ class PostgresEventStore:
             rows.append(self._seal_answer(aggregates[0].id, sealed_answer))
         if password_hash is not None:
             rows.append((SET_PASSWORD, (aggregates[0].id, password_hash)))
+        rows += [self._keep_token(SLACK_TOKEN_IDS[name], token) for name, token in (slack_tokens or {}).items()]
         rows += [self._add_key(id, key) for id, key in new_keys.items()]
 
         def written(position: int) -> None:
@@ -257,6 +277,11 @@ class PostgresEventStore:
         self._data_keys.move_to_end(id)
         if len(self._data_keys) > _REMEMBERED_KEYS:
             self._data_keys.popitem(last=False)
+
+    def _keep_token(self, id: UUID, token: str | None) -> Change:
+        if token is None:
+            return FORGET_SLACK_TOKEN, (id,)
+        return SET_SLACK_TOKEN, (id, Unwrapped(self._master_key, token.encode(), id.bytes))
 
     def _seal_answer(self, id: UUID, answer: Answer) -> Change:
         key = new_data_key()

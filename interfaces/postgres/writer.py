@@ -28,14 +28,13 @@ from domain.errors import AlreadyExists, Refusal, Unavailable
 from domain.routing import Facts, Subject
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.inline import Bulk, Change
+from interfaces.postgres.inline import CHANNEL, Bulk, Change
 from interfaces.postgres.installation import KEY_ID, id_bytes, learn
 from interfaces.postgres.pool import indexed, lasting
 from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey, MissedRotation, Unwrapped
 
 APPEND_LOCK = 0x68616E6472_02
-CHANNEL = "handraise"
 
 _BATCH_GROUPS = 256
 _TOLD_AT_ONCE = 16

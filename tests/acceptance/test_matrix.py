@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from domain.callers import Role
 from tests.support.postgres import TestServer
+from tests.support.push_service import Browser
 from tests.support.read_models import rows
 from tests.support.service import Service, service
 
@@ -104,18 +105,29 @@ PATCH /api/keys/{id}                  -         200   403   403   403   403   40
 DELETE /api/keys/{id}                 -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 POST /api/keys/{id}/rotate            -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 GET /api/inbox                        -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   200
+GET /api/inbox/counts                 -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   200
 GET /api/dashboard                    -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   200
 GET /api/audit                        -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 GET /api/audit/export                 -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 GET /api/audit/head                   -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
+GET /api/audit/verification           -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 GET /api/stream                       -         200   200   200   200   200   200   200   200   200   200   200   200   401   401   401   401   401   200   200
 GET /api/sign-in                      -         200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200
 GET /api/session                      -         403   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 POST /api/session                     -         201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201
 DELETE /api/session                   -         403   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 POST /api/session/link                -         201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201
+POST /api/session/embed               -         201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201   201
+POST /api/embed/tokens                -         201   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   201   403
 GET /api/oidc/start                   -         503   503   503   503   503   503   503   503   503   503   503   503   503   503   503   503   503   503   503
 GET /api/oidc/callback                -         401   401   401   401   401   401   401   401   401   401   401   401   401   401   401   401   401   401   401
+GET /api/push                         -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   200
+POST /api/push/subscriptions          -         201   201   201   201   201   201   201   201   403   403   403   403   401   401   401   401   401   201   403
+DELETE /api/push/subscriptions        -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403
+POST /api/push/test                   -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403
+GET /api/human-feedback/slack/config  -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
+POST /api/human-feedback/slack/config -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
+POST /api/human-feedback/slack/test   -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 DELETE /api/sessions                  -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403
 POST /api/users/{id}/link             -         201   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   201   403
 GET /healthz                          -         200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200   200
@@ -139,7 +151,7 @@ def table(text: str = TABLE) -> dict[str, tuple[str, dict[str, int]]]:
 
 PASSWORD = "correct horse battery"
 PROVIDER = "http://127.0.0.1:9"
-"""Nobody listens there: a sign-in by provider can be begun by everybody, and gets no further."""
+"""Nobody listens there: a sign-in by provider can be begun by everybody, and gets no further; nor does a push."""
 RECEIPT = "a receipt of the collector"
 DIRECTORY = {
     "users": ("user", {}),
@@ -163,6 +175,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH /api/keys/{id}": {"name": "Renamed"},
     "PATCH /api/me": {"time_zone": "Europe/Berlin"},
     "PUT /api/directory": {"users": [{"id": "admin", "name": "Administrator"}]},
+    "POST /api/human-feedback/slack/config": {"notification_delay_seconds": 60},
+    "POST /api/human-feedback/slack/test": {"channel_id": "C0123456789"},
 }
 """Bodies that are the same for every call; the others name what was made for this one call."""
 
@@ -249,6 +263,16 @@ class Stage:
             body = {"name": "visitor", "password": PASSWORD}
             if path.endswith("/link"):
                 body = {"token": (await self.handraise.app.sign_in.make_link("visitor", by=None)).token}
+        elif path == "/api/session/embed":
+            made = await self.clients["administrator"].post("/api/embed/tokens", json={"user": "visitor"})
+            body = {"token": made.json()["token"]}
+        elif path == "/api/embed/tokens":
+            body = {"user": "visitor"}
+        elif path == "/api/push/subscriptions":
+            body = Browser(f"{PROVIDER}/{next(self._numbers)}").to_json()
+            if method == "DELETE":
+                await client.post(path, json=body)
+                body = {"endpoint": body["endpoint"]}
         elif part == "keys" and "{id}" in path:
             id = f"key-{next(self._numbers)}"
             await self.handraise.app.keys.create(by=None, name="A key", user="visitor", id=id)
@@ -370,9 +394,10 @@ async def staged(handraise: Service) -> Stage:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """One service for the whole matrix, with a way to sign in by provider."""
+    """One service for the whole matrix, with a way to sign in by provider, and pages that may be embedded."""
     database = await postgres.create_database(template)
-    settings = {"oidc_issuer": PROVIDER, "oidc_client_id": "handraise"}
+    settings: dict[str, Any] = {"oidc_issuer": PROVIDER, "oidc_client_id": "handraise", "push_allow_private": True}
+    settings |= {"embed_origins": "https://app.example.com"}
     async with service(database, tmp_path_factory.mktemp("service"), **settings) as made:
         yield await staged(made)
     await postgres.drop_database(database)
@@ -417,8 +442,8 @@ async def test_who_is_let_in(stage: Stage, operation: str) -> None:
 async def test_whoever_is_not_known_is_let_in_nowhere(stage: Stage) -> None:
     """Without a credential that works there is only: signing in, being alive, and saying how."""
     public = {
-        "GET /api/sign-in", "POST /api/session", "POST /api/session/link", "GET /api/oidc/start",
-        "GET /api/oidc/callback", "GET /healthz", "GET /readyz", "GET /metrics",
+        "GET /api/sign-in", "POST /api/session", "POST /api/session/link", "POST /api/session/embed",
+        "GET /api/oidc/start", "GET /api/oidc/callback", "GET /healthz", "GET /readyz", "GET /metrics",
     }  # fmt: skip
     for operation, (_, cells) in table().items():
         if operation not in public:

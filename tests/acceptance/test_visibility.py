@@ -40,11 +40,13 @@ READS = {
     "inbox, mine": "/api/inbox?scope=mine",
     "inbox, shared": "/api/inbox?scope=shared",
     "inbox, all": "/api/inbox?scope=all",
+    "inbox, counts": "/api/inbox/counts",
     "dashboard": "/api/dashboard",
     "audit": "/api/audit",
     "export": "/api/audit/export",
     "export, csv": "/api/audit/export?format=csv",
     "head": "/api/audit/head",
+    "verification": "/api/audit/verification",
     "users": "/api/users",
     "agents": "/api/agents",
     "keys": "/api/keys",
@@ -54,9 +56,10 @@ READS = {
     "categories": "/api/categories",
     "request types": "/api/request-types",
     "directory": "/api/directory",
+    "slack": "/api/human-feedback/slack/config",
 }
 DIRECTORY = ("users", "agents", "keys", "me", "lists", "agent types", "categories", "request types", "directory")
-NEVER_SHOW_REQUESTS = frozenset(READS[name] for name in ("head", *DIRECTORY))
+NEVER_SHOW_REQUESTS = frozenset(READS[name] for name in ("inbox, counts", "head", "verification", "slack", *DIRECTORY))
 
 # "sees": 200, and the request is in the answer; "-": 200, and it is not; "fine": 200, and requests have no place in
 # it; else the status that refuses. The columns are the callers, in their order.
@@ -71,11 +74,13 @@ list, by word    sees   sees   sees   sees   sees   sees   -      -      sees   
 inbox, mine      -      -      sees   -      -      -      -      -      403    403    403    403    401    401
 inbox, shared    -      -      -      -      -      -      -      -      403    403    403    403    401    401
 inbox, all       sees   -      sees   -      -      -      -      -      403    403    403    403    401    401
+inbox, counts    fine   fine   fine   fine   fine   fine   fine   fine   403    403    403    403    401    401
 dashboard        sees   sees   sees   -      -      -      -      -      403    403    403    403    401    401
 audit            sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
 export           sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
 export, csv      sees   sees   403    403    403    403    403    403    403    403    403    403    401    401
 head             fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+verification     fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 users            fine   fine   fine   fine   fine   fine   fine   fine   403    403    403    403    401    401
 agents           fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 keys             fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
@@ -85,6 +90,7 @@ agent types      fine   fine   403    403    403    403    403    403    403    
 categories       fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 request types    fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 directory        fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
+slack            fine   403    403    403    403    403    403    403    403    403    403    403    401    401
 """
 # Once it is answered, all see what they saw, and no inbox holds it.
 ANSWERED = """
@@ -296,8 +302,8 @@ async def test_users_are_shown_in_full_to_administrators_and_auditors_only(handr
 
 
 async def test_every_read_call_is_in_the_matrix(handraise: Service) -> None:
-    """Every GET operation of the served OpenAPI below /api; the live stream and sessions have tests of their own."""
+    """Every GET operation of the served OpenAPI below /api; the live stream, sessions and browsers have tests of their own."""
     paths = (await handraise.nobody.get("/openapi.json")).json()["paths"]
     served = {path for path, methods in paths.items() if path.startswith("/api") and "get" in methods}
     covered = {READS[name].partition("?")[0].replace("the-request", "{id}") for name in matrix(OPEN)}
-    assert served - {"/api/stream", "/api/sign-in", "/api/session"} == covered
+    assert served - {"/api/stream", "/api/sign-in", "/api/session", "/api/push"} == covered

@@ -14,7 +14,8 @@ from domain.lists import MemberList
 from domain.recorded import RecordedCreation, RecordedEvent
 from domain.request import Request
 from domain.request_types import RequestType
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
+from domain.slack import SlackConfiguration
 from domain.users import User
 from interfaces.metrics import Metrics
 from interfaces.settings import Settings
@@ -34,7 +35,8 @@ def test_every_event_and_each_of_its_fields_is_in_the_reference() -> None:
     events: dict[str, type[RecordedEvent]] = {
         event.TOPIC: event
         for aggregate in (
-            *(Request, User, MemberList, Agent, AgentType, Category, RequestType, AccessKey, Session, SignInLink),
+            *(Request, User, MemberList, Agent, AgentType, Category, RequestType, AccessKey),
+            *(Session, SignInLink, EmbedToken, SlackConfiguration),
         )
         for event in vars(aggregate).values()
         if isinstance(event, type) and issubclass(event, RecordedEvent) and "TOPIC" in vars(event)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 import typer.main
 
@@ -21,6 +24,7 @@ from tests.support.processes import Command, ServerProcess, cli, until
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+EMBEDDING = (ROOT / "docs" / "how-to" / "embed.md").read_text(encoding="utf-8")
 ROUTING = (ROOT / "docs" / "how-to" / "route-requests.md").read_text(encoding="utf-8")
 
 
@@ -134,6 +138,27 @@ def test_the_page_on_routing_does_what_it_shows(server: ServerProcess, tmp_path:
     text = ROUTING.replace("2026-12-21", str(today - timedelta(1))).replace("2027-01-03", str(today + timedelta(13)))
     assert text != ROUTING
     run_as_written(text, server, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the page shows curl, and there is none here")
+def test_the_page_on_embedding_makes_a_token(tmp_path: Path) -> None:
+    """As it is written, with the address and the key of a server; the answer has what is shown, and opens a session."""
+    origins, command = re.findall(r"```sh\n(.*?)```", EMBEDDING, re.S)
+    shown = json.loads(re.findall(r"```json\n(.*?)```", EMBEDDING, re.S)[0])
+    settings = dict(line.split("=", 1) for line in origins.splitlines())
+    with ServerProcess(tmp_path / "data", embed_origins=settings["HANDRAISE_EMBED_ORIGINS"]) as server:
+        with server.admin() as admin:
+            assert admin.post("/api/users", json={"id": "alice", "name": "Alice"}).status_code == 201
+            key = admin.headers["Authorization"].removeprefix("Bearer ")
+        environment = {"HANDRAISE_URL": server.url, "HANDRAISE_API_KEY": key, "PATH": os.environ["PATH"]}
+        done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        made = json.loads(done.stdout)
+        assert made.keys() == shown.keys()
+        assert made["url"] == f"{server.url}/embed/inbox#{made['token']}"
+        with httpx.Client(base_url=server.url, trust_env=False) as page:
+            opened = page.post("/api/session/embed", json={"token": made["token"]})
+            assert (opened.status_code, opened.json()["user"]) == (201, "alice")
 
 
 def test_the_readme_has_exactly_two_commands_to_get_going() -> None:

@@ -24,7 +24,8 @@ from domain.lists import MemberList
 from domain.recorded import RecordedEvent, TimestampMissing
 from domain.request import Request, rebuild
 from domain.request_types import RequestType
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
+from domain.slack import SlackConfiguration
 from domain.users import User
 from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
@@ -39,6 +40,8 @@ AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
     "handraise.RequestType": RequestType,
     "handraise.Session": Session,
     "handraise.SignInLink": SignInLink,
+    "handraise.EmbedToken": EmbedToken,
+    "handraise.SlackConfiguration": SlackConfiguration,
 }
 EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Request.Requested": Request.Requested,
@@ -80,6 +83,10 @@ EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Session.Closed": Session.Closed,
     "handraise.SignInLink.Made": SignInLink.Made,
     "handraise.SignInLink.Used": SignInLink.Used,
+    "handraise.EmbedToken.Made": EmbedToken.Made,
+    "handraise.EmbedToken.Used": EmbedToken.Used,
+    "handraise.SlackConfiguration.Configured": SlackConfiguration.Configured,
+    "handraise.SlackConfiguration.Changed": SlackConfiguration.Changed,
 }
 """Every topic that may stand in a log. A line here is never changed, only added."""
 
@@ -520,6 +527,54 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
         },
         None,
     ),
+    "handraise.EmbedToken.Made": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.EmbedToken",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "user_id": ANNA_HEX,
+            "sha256": "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+            "expires_at": DEADLINE_TEXT,
+            "session_seconds": 900,
+        },
+        None,
+    ),
+    "handraise.EmbedToken.Used": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:22222222-2222-5222-8222-222222222222",
+        },
+        None,
+    ),
+    "handraise.SlackConfiguration.Configured": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.SlackConfiguration",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "enabled": False,
+            "channel_id": None,
+            "notification_delay_seconds": 120.0,
+            "tokens": ["bot_token"],
+            "tokens_changed": ["bot_token"],
+        },
+        None,
+    ),
+    "handraise.SlackConfiguration.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "enabled": True,
+            "channel_id": "C0123456789",
+            "notification_delay_seconds": 0.5,
+            "tokens": ["bot_token", "app_token"],
+            "tokens_changed": ["app_token"],
+        },
+        None,
+    ),
 }
 """Version 1 of every event as it was stored: its version in its aggregate, its facts, its content sealed."""
 
@@ -741,6 +796,32 @@ MEANT: list[RecordedEvent] = [
         expires_at=AT + timedelta(minutes=5),
     ),
     SignInLink.Used(**in_common(2, f"user:{ANNA}")),
+    EmbedToken.Made(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.EmbedToken",
+        user_id=ANNA,
+        sha256="f" * 64,
+        expires_at=AT + timedelta(minutes=5),
+        session_seconds=900,
+    ),
+    EmbedToken.Used(**in_common(2, f"user:{ANNA}")),
+    SlackConfiguration.Configured(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.SlackConfiguration",
+        enabled=False,
+        channel_id=None,
+        notification_delay_seconds=120.0,
+        tokens=["bot_token"],
+        tokens_changed=["bot_token"],
+    ),
+    SlackConfiguration.Changed(
+        **in_common(2, f"user:{BERT}"),
+        enabled=True,
+        channel_id="C0123456789",
+        notification_delay_seconds=0.5,
+        tokens=["bot_token", "app_token"],
+        tokens_changed=["app_token"],
+    ),
 ]
 """What the golden forms mean today, in the same order."""
 

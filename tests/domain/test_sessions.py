@@ -1,4 +1,4 @@
-"""Sessions and sign-in links: opened once, ended once, used once."""
+"""Sessions, sign-in links and embedding tokens: opened once, ended once, used once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from domain.errors import Gone
 from domain.recorded import RecordedEvent
 from domain.request import rebuild
-from domain.sessions import Session, SignInLink
+from domain.sessions import EmbedToken, Session, SignInLink
 
 ID = UUID("6f0e7a52-9f5c-5b5e-8f53-0a3f6d1c2b4a")
 ANNA = UUID("22222222-2222-5222-8222-222222222222")
@@ -25,6 +25,12 @@ def session() -> Session:
 
 def link() -> SignInLink:
     return SignInLink.make(ID, user_id=ANNA, sha256="b" * 64, expires_at=END, actor="system", now=NOW)
+
+
+def token() -> EmbedToken:
+    return EmbedToken.make(
+        ID, user_id=ANNA, sha256="c" * 64, expires_at=END, session_seconds=900, actor="system", now=NOW
+    )
 
 
 def facts(*events: object) -> list[tuple[str, int, str, datetime]]:
@@ -89,3 +95,23 @@ def test_a_link_ends_at_its_instant(late: int, works: bool) -> None:
         with pytest.raises(Gone):
             made.use(actor=BY, now=now)
     assert made.used is works
+
+
+def test_an_embedding_token_is_used_once() -> None:
+    """It keeps for how long its session is to last; the second time is refused, also of one that was loaded again."""
+    made = token()
+    made.use(actor=BY, now=END - timedelta(microseconds=1))
+    with pytest.raises(Gone):
+        made.use(actor=BY, now=NOW)
+    events = made.collect_events()
+    assert facts(*events) == [
+        ("handraise.EmbedToken.Made", 1, "system", NOW),
+        ("handraise.EmbedToken.Used", 2, BY, END - timedelta(microseconds=1)),
+    ]
+    again = rebuild(events)
+    assert isinstance(again, EmbedToken)
+    assert (again.user_id, again.expires_at, again.session_seconds, again.used) == (ANNA, END, 900, True)
+    late = token()
+    with pytest.raises(Gone):
+        late.use(actor=BY, now=END)
+    assert not late.used

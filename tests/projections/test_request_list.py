@@ -81,11 +81,15 @@ class Listed:
 def _as_item(request: Item) -> Item:
     """A request as a list shows it."""
     same = (
-        "id", "unique_id", "status", "request_type", "agent", "run_id", "run_step_id", "run_user", "secret", "priority",
-        "assigned_to", "list", "claimed", "created_at", "expires_at", "closed_at", "erased", "position",
+        "id", "unique_id", "status", "request_type", "agent", "run_id", "run_step_id", "run_user", "secret",
+        "priority", "assigned_to", "list", "claimed", "snoozed_until", "created_at", "expires_at", "closed_at",
+        "erased", "position",
     )  # fmt: skip
     response = request["response"]
     own = {"summary": request["message"], "outcome": None if response is None else response["outcome"]}
+    own["kind"] = "approval" if request["request_type"] == "approval" else "text"
+    if request["erased"]:
+        own["kind"] = None
     return {name: request[name] for name in same} | own
 
 
@@ -108,6 +112,43 @@ async def listed(database: str, tmp_path: Path) -> AsyncIterator[Listed]:
         made = Listed(handraise, clock)
         await made.fill()
         yield made
+
+
+async def test_an_item_says_how_it_is_answered(handraise: Service) -> None:
+    """A form before all else, then options, then what the type says: as the answer will be read."""
+    schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+    asked = {
+        kind: (await handraise.ask(**body))["id"]
+        for kind, body in {
+            "form": {"response_schema": schema},
+            "form, of an approval": {"response_schema": schema, "request_type": "approval"},
+            "form, of a review": {"response_schema": {}, "request_type": "review"},
+            "options": {"options": ["a", "b"]},
+            "options, of an approval": {"options": ["a", "b"], "request_type": "approval"},
+            "approval": {"request_type": "approval"},
+            "approval, with labels": {"request_type": "Approval", "labels": {"approve": "Go", "reject": "Stay"}},
+            "review": {"request_type": "review"},
+            "text": {},
+            "text, of an error": {"request_type": "error-resolution"},
+        }.items()
+    }
+    await settled(handraise)
+    for path in ("/api/inbox?scope=all", "/api/requests"):
+        found = {item["id"]: item["kind"] for item in (await handraise.admin.get(path)).json()["items"]}
+        assert found == {id: kind.partition(",")[0] for kind, id in asked.items()}
+
+
+async def test_an_item_says_until_when_it_is_put_aside(handraise: Service) -> None:
+    """As the request itself does; null again once it is back."""
+    alice = await handraise.person("alice")
+    asked = await handraise.ask(run_user="alice")
+    path = f"/api/requests/{asked['id']}/snooze"
+    for method, body in (("POST", {"seconds": 600}), ("DELETE", None)):
+        position = (await alice.request(method, path, json=body)).json()["position"]
+        (item,) = (await alice.get("/api/requests", params={"min_position": position})).json()["items"]
+        request = (await alice.get(f"/api/requests/{asked['id']}")).json()
+        assert (item["snoozed_until"] is not None) is (method == "POST")
+        assert item == _as_item(request)
 
 
 # -- filters and sorts
@@ -151,6 +192,34 @@ FILTERS: list[tuple[dict[str, Any], Callable[[Item], object]]] = [
      lambda item: item["status"] == "Requested" and item["agent"] == "default" and item["priority"] <= 50
      and int(item["unique_id"][4:]) % 2 == 0 and item["unique_id"] != "job-8" and item["assigned_to"] is None),
 ]  # fmt: skip
+
+
+async def test_only_those_that_were_named(listed: Listed) -> None:
+    """A live client asks what became of some requests: what is not there any more, or never was, does not come back."""
+    ids = [item["id"] for item in listed.items]
+    nobodys = ["00000000-0000-0000-0000-000000000000"]
+    for wanted in (ids[:1], ids[3:9], ids + nobodys, nobodys, [ids[2].upper()], ids[:1] * 200):
+        known = {id.lower() for id in wanted}
+        assert await listed.found(ids=wanted) == listed.expected(lambda item, known=known: item["id"] in known)
+        open_ = listed.expected(
+            lambda item, known=known: item["id"] in known and item["status"] == "Requested", "priority"
+        )
+        assert await listed.found(ids=wanted, status="Requested", sort="priority") == open_
+        for client, which in ((listed.handraise.admin, lambda item: True), (listed.alice, asked_of("alice"))):
+            page = await client.get("/api/inbox", params={"scope": "all", "ids": wanted, "count": True, "limit": 200})
+            assert page.json()["items"] == list(filter(which, open_))
+            everything = await client.get("/api/inbox", params={"scope": "all", "limit": 200})
+            assert page.json()["total"] == len(everything.json()["items"])
+        assert await walk(listed.handraise.admin, "/api/inbox", 2, scope="all", ids=wanted) == open_
+    for nonsense in (["x"], [""], ids[:1] * 201):
+        for path in ("/api/requests", "/api/inbox"):
+            refused = await listed.handraise.admin.get(path, params={"ids": nonsense})
+            assert refused.status_code == 422, (path, nonsense[0])
+            assert refused.json()["errors"][0]["path"].startswith("ids")
+
+
+def asked_of(person: str) -> Callable[[Item], bool]:
+    return lambda item: item["assigned_to"] == person
 
 
 async def test_every_filter(listed: Listed) -> None:
@@ -355,6 +424,33 @@ async def test_inbox_scopes_and_order(listed: Listed) -> None:
     assert (await listed.alice.get("/api/inbox")).json()["items"] == await walk(
         listed.alice, "/api/inbox", 9, scope="mine"
     )
+
+
+async def test_an_inbox_is_counted(listed: Listed) -> None:
+    """Each scope holds as many as its pages show, by one call for all three and with each page that asks for it."""
+    await listed.handraise.app.directory.add("list", {"name": "Crew", "members": ["alice"]}, by=None, id="crew")
+    strategy = {"type": "SharedInbox", "listID": "crew"}
+    last = [await listed.handraise.ask(assignment_strategy=strategy) for _ in range(3)][-1]
+    mine = (await listed.alice.get("/api/inbox")).json()["items"][0]
+    await listed.alice.post(f"/api/requests/{mine['id']}/snooze", json={"seconds": 60})
+    await settled(listed.handraise)
+    auditor = await listed.handraise.person("auditor", Role.AUDITOR)
+    for client in (listed.handraise.admin, listed.alice, listed.bob, auditor):
+        head = await settled(listed.handraise)
+        shown = {scope: len(await walk(client, "/api/inbox", 200, scope=scope)) for scope in ("mine", "shared", "all")}
+        counted = await client.get("/api/inbox/counts", params={"min_position": last["position"]})
+        assert counted.json() == shown | {"position": head}
+        for scope, number in shown.items():
+            first = await client.get("/api/inbox", params={"scope": scope, "limit": 1, "count": "true"})
+            assert (first.json()["total"], len(first.json()["items"])) == (number, min(number, 1))
+            if cursor := first.json()["next_cursor"]:
+                second = await client.get("/api/inbox", params={"scope": scope, "cursor": cursor, "count": 1})
+                assert second.json()["total"] == number
+    assert shown == {"mine": 0, "shared": 0, "all": 0}
+    assert "total" not in (await listed.alice.get("/api/inbox")).json()
+    assert (await listed.alice.get("/api/inbox/counts")).json()["shared"] == 3
+    beyond = await listed.alice.get("/api/inbox/counts", params={"min_position": 10**9})
+    assert beyond.status_code == 400
 
 
 async def test_a_request_moves_from_inbox_to_inbox(handraise: Service) -> None:

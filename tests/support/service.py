@@ -77,7 +77,8 @@ async def service(
     **settings: Any,
 ) -> AsyncIterator[Service]:
     """A running service on this database. Two of them on one database are two replicas. `chance` picks from lists."""
-    configured = Settings(data_dir=data_dir, database_url=conninfo, **{"allowed_hosts": "handraise.test"} | settings)
+    defaults = {"allowed_hosts": "handraise.test", "slack_api_url": "http://127.0.0.1:9/api/"}  # nobody listens there
+    configured = Settings(data_dir=data_dir, database_url=conninfo, **defaults | settings)
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(running(configured, clock, chance, channels))
         await ensure_credentials(app.directory, app.keys, configured, admin_key=True)

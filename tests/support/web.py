@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.processes import ServerProcess
 
@@ -116,3 +116,11 @@ def web_server(browser: Browser, data_dir: Path, database: str, **settings: Any)
         web = Web(server, browser, stack)
         yield web
         assert not web.faults
+
+
+def settle(page: Page) -> None:
+    """Returns once a page shows what it has to show, and nothing moves."""
+    page.locator("h1:visible").first.wait_for()
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    page.wait_for_function("document.getAnimations().every((each) => each.playState !== 'running')")

@@ -14,7 +14,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from tests.support.processes import ROOT, ServerProcess
-from tests.support.web import Web, chromium
+from tests.support.web import Web, chromium, settle
 
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
@@ -73,9 +73,7 @@ def main() -> None:
 
 def take(page: Page, path: str, file: Path) -> None:
     page.goto(path)
-    page.wait_for_load_state("networkidle")  # but for the stream, which a worker holds
-    page.get_by_role("status", name="Loading").first.wait_for(state="detached")
-    page.wait_for_timeout(600)  # until what slides in has come in
+    settle(page)
     page.screenshot(path=file)
     print(file)
 

@@ -269,7 +269,7 @@ def test_a_request_opens_beside_the_list_that_stays_narrowed(web: Web) -> None:
     page.wait_for_url(f"**/requests/{asked['id']}")
     expect(rows(page)).to_have_count(1)
     expect(page.get_by_role("searchbox", name="Search")).to_have_value("door")
-    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Close", exact=True).click()
     page.wait_for_url("**/dashboard?q=door")
 
 

@@ -46,6 +46,15 @@ def test_an_empty_inbox_says_what_will_happen(web: Web) -> None:
     expect(page.get_by_role("heading", name="Nothing waits to be taken.")).to_be_visible()
 
 
+def test_an_empty_inbox_leads_to_what_anybody_may_take(web: Web) -> None:
+    """Who has nothing of their own is shown the way to what waits for somebody to take it, as soon as it is there."""
+    page = web.sign_in()
+    expect(page.get_by_role("heading", name="Nothing waits for you.")).to_be_visible()
+    web.ask(message="Anybody?", assignment_strategy=None)
+    page.get_by_role("link", name="1 request waits for anybody to take it").click()
+    expect(row(page, "Anybody?")).to_contain_text("Nobody yet")
+
+
 def test_what_a_row_tells(web: Web) -> None:
     """A row says what is asked as plain text, how urgent it is, of what type, by whom, and how long is left."""
     web.ask(
@@ -202,7 +211,8 @@ def test_on_a_phone(web: Web) -> None:
     found = rows(page)
     expect(found).to_have_count(1)
     box = found.bounding_box()
-    assert box is not None and box["height"] >= 56
+    assert box is not None
+    assert box["height"] >= 56
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     found.tap()
     expect(page).to_have_url(f"{web.url}/requests/**".replace("**", page.url.rpartition("/")[2]))

@@ -69,8 +69,13 @@ def recorder(web: Web, user: str = "admin", stub: str = RECORDING) -> BrowserCon
 def opened(context: BrowserContext, path: str = "/inbox") -> Page:
     page = context.new_page()
     page.goto(path)
-    expect(page.get_by_role("navigation", name="Which requests")).to_be_visible()
+    connected(page)
     return page
+
+
+def connected(page: Page) -> None:
+    """From now on the page hears of everything as it happens; of what was there before nobody is told."""
+    expect(page.locator("[data-connection=connected]")).to_be_attached()
 
 
 def told(page: Page, count: int) -> list[dict[str, Any]]:
@@ -137,7 +142,7 @@ def test_generic_text_on_wish(web: Web) -> None:
     page.goto("/profile")
     page.get_by_role("switch", name="Do not show what is asked").check()
     page.goto("/inbox")
-    expect(page.get_by_role("navigation", name="Which requests")).to_be_visible()
+    connected(page)
     web.ask(message="Whom to dismiss?")
     assert told(page, 1)[0]["body"] == "You are asked to answer a request."
 
@@ -229,6 +234,7 @@ def worker_in_place(page: Page) -> None:
         switch.click()
     expect(switch).to_be_checked()
     page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+    connected(page)
 
 
 class Pushes:

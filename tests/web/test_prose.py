@@ -173,7 +173,9 @@ def test_c55_nothing_in_a_text_runs_or_loads(web: Web) -> None:
 
 def test_links_say_where_they_lead(web: Web) -> None:
     """A link whose text is another address shows its real host; all links open apart and tell nothing of here."""
-    text = "[https://bank.example/pay](https://evil.example/pay), [the docs](https://docs.example/), https://plain.example"
+    text = (
+        "[https://bank.example/pay](https://evil.example/pay), [the docs](https://docs.example/), https://plain.example"
+    )
     panel = opened(web.sign_in(), web.ask(message=text))
     expect(panel.get_by_text("(leads to evil.example)")).to_be_visible()
     expect(panel.get_by_text("leads to")).to_have_count(1)

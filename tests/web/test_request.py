@@ -92,6 +92,15 @@ def test_all_about_a_request_stands_on_its_panel(web: Web) -> None:
     expect(panel.get_by_text("Tell the customers?").first).to_be_visible()
 
 
+def test_a_request_of_no_run_has_no_others(web: Web) -> None:
+    """Where the agent named no run, requests that arrive meanwhile are not taken for its own."""
+    panel = opened(web.sign_in(), web.ask(message="Alone?"))
+    web.ask(message="Something else")
+    expect(panel.page.get_by_role("link", name="Something else")).to_be_visible()
+    expect(panel.get_by_text("Alone?")).to_be_visible()
+    expect(panel.get_by_text("Other requests of the same run")).to_have_count(0)
+
+
 def test_the_unique_id_is_an_address_too(web: Web) -> None:
     """A request opens by the id that its agent gave it; one that is not there says so."""
     web.ask(message="By name?", unique_id="deploy-7")
@@ -201,7 +210,7 @@ def test_claiming_and_releasing(web: Web) -> None:
 def test_delegating_to_a_person_found_by_name(web: Web) -> None:
     """Whoever has a request hands it to somebody found by a part of their name, with a note."""
     web.person("bob")
-    web.person("roberta", **{"name": "Roberta Lind"})
+    web.person("roberta", name="Roberta Lind")
     asked = web.ask(message="Yours?")
     panel = opened(web.sign_in(), asked)
     dialog = choose(panel, "Delegate…")
@@ -358,7 +367,7 @@ def test_c52_what_is_typed_outlives_what_others_do(web: Web) -> None:
 
 
 def test_an_answer_is_shown_in_the_words_of_its_form(web: Web) -> None:
-    """Data stands under the titles of its fields, choices by their titles, times in the viewer's zone, the rest as JSON."""
+    """Data stands under the titles of its form, times in the viewer's zone, what is nested as JSON."""
     schema = {
         "type": "object",
         "properties": {

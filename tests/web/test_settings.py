@@ -114,7 +114,9 @@ def test_refusals_stand_at_their_fields(web: Web) -> None:
     page.get_by_label("E-mail").fill("alice@example.test")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_label("Id", exact=True)).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("starting and ending with a letter or digit")
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
+        "starting and ending with a letter or digit"
+    )
     page.get_by_label("Id", exact=True).fill("eve")
     expect(page.get_by_label("Id", exact=True)).not_to_have_attribute("aria-invalid", "true")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -20,8 +20,8 @@ async def other(handraise: Service, database: str) -> AsyncIterator[Service]:
         yield replica
 
 
-NOT_READ = ("/api/stream", "/api/sign-in", "/api/session")
-"""The live stream resumes by a position of its own; what is said of sessions is no part of the log's state."""
+NOT_READ = ("/api/stream", "/api/sign-in", "/api/session", "/api/push")
+"""The live stream resumes by a position of its own; what is said of sessions and browsers is no part of the log's state."""
 
 
 async def reads(handraise: Service) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 from psycopg.pq import TransactionStatus
 
-from interfaces.postgres.chain import Head, Verdict, link, read_head, verify
+from interfaces.postgres.chain import START, Head, Verdict, link, read_head, verify
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.migrate import GENESIS
 from interfaces.postgres.writer import Writer
@@ -84,74 +84,73 @@ async def test_an_untouched_log_is_whole(log: psycopg.AsyncConnection, batch: in
         assert await verify(log, known_head=head, batch=batch) == whole
 
 
-@pytest.mark.parametrize(
-    ("tampering", "position", "what"),
-    [
-        (
-            "UPDATE handraise_events SET state = set_byte(state, 3, get_byte(state, 3) # 1) WHERE notification_id = 4",
-            4,
-            changed(4),
-        ),
-        ("UPDATE handraise_events SET state = state || ' ' WHERE notification_id = 10", 10, changed(10)),
-        (
-            "UPDATE handraise_events SET topic = 'handraise.tests.Other' WHERE notification_id = 6",
-            6,
-            changed(6).replace("Happened", "Other"),
-        ),
-        (
-            "UPDATE handraise_events SET originator_version = 9 WHERE notification_id = 3",
-            3,
-            changed(3).replace("event 1", "event 9"),
-        ),
-        (
-            "UPDATE handraise_events SET originator_id = '00000000-0000-0000-0000-000000000009'"
-            " WHERE notification_id = 1",
-            1,
-            changed(1).replace("000001", "000009"),
-        ),
-        ("DELETE FROM handraise_events WHERE notification_id = 5", 5, "the event is missing, its link is there"),
-        ("DELETE FROM event_chain WHERE position = 5", 5, "the link is missing, the event is there"),
-        (
-            "DELETE FROM handraise_events WHERE notification_id = 5; DELETE FROM event_chain WHERE position = 5",
-            5,
-            "the event and its link are missing",
-        ),
-        (
-            "DELETE FROM handraise_events WHERE notification_id = 1; DELETE FROM event_chain WHERE position = 1",
-            1,
-            "the event and its link are missing",
-        ),
-        (
-            "DELETE FROM handraise_events WHERE notification_id = 5; DELETE FROM event_chain WHERE position = 10;"
-            " UPDATE handraise_events SET notification_id = notification_id - 1 WHERE notification_id > 5",
-            5,
-            changed(6),
-        ),
-        (
-            "UPDATE handraise_events SET notification_id = -notification_id WHERE notification_id IN (3, 7);"
-            " UPDATE handraise_events SET notification_id = 10 + notification_id WHERE notification_id IN (-3, -7)",
-            3,
-            changed(7),
-        ),
-        (
-            "UPDATE handraise_events e SET state = o.state FROM handraise_events o"
-            " WHERE (e.notification_id, o.notification_id) IN ((8, 9), (9, 8))",
-            8,
-            changed(8),
-        ),
-        ("UPDATE event_chain SET hash = sha256(hash) WHERE position = 2", 2, changed(2)),
-        (
-            "INSERT INTO handraise_events VALUES (gen_random_uuid(), 1, 'handraise.tests.Happened', 'more', 11)",
-            11,
-            "the link is missing, the event is there",
-        ),
-        (
-            "INSERT INTO event_chain VALUES (11, sha256('more'))",
-            11,
-            "the event is missing, its link is there",
-        ),
-    ],
-)
+TAMPERING = [
+    (
+        "UPDATE handraise_events SET state = set_byte(state, 3, get_byte(state, 3) # 1) WHERE notification_id = 4",
+        4,
+        changed(4),
+    ),
+    ("UPDATE handraise_events SET state = state || ' ' WHERE notification_id = 10", 10, changed(10)),
+    (
+        "UPDATE handraise_events SET topic = 'handraise.tests.Other' WHERE notification_id = 6",
+        6,
+        changed(6).replace("Happened", "Other"),
+    ),
+    (
+        "UPDATE handraise_events SET originator_version = 9 WHERE notification_id = 3",
+        3,
+        changed(3).replace("event 1", "event 9"),
+    ),
+    (
+        "UPDATE handraise_events SET originator_id = '00000000-0000-0000-0000-000000000009' WHERE notification_id = 1",
+        1,
+        changed(1).replace("000001", "000009"),
+    ),
+    ("DELETE FROM handraise_events WHERE notification_id = 5", 5, "the event is missing, its link is there"),
+    ("DELETE FROM event_chain WHERE position = 5", 5, "the link is missing, the event is there"),
+    (
+        "DELETE FROM handraise_events WHERE notification_id = 5; DELETE FROM event_chain WHERE position = 5",
+        5,
+        "the event and its link are missing",
+    ),
+    (
+        "DELETE FROM handraise_events WHERE notification_id = 1; DELETE FROM event_chain WHERE position = 1",
+        1,
+        "the event and its link are missing",
+    ),
+    (
+        "DELETE FROM handraise_events WHERE notification_id = 5; DELETE FROM event_chain WHERE position = 10;"
+        " UPDATE handraise_events SET notification_id = notification_id - 1 WHERE notification_id > 5",
+        5,
+        changed(6),
+    ),
+    (
+        "UPDATE handraise_events SET notification_id = -notification_id WHERE notification_id IN (3, 7);"
+        " UPDATE handraise_events SET notification_id = 10 + notification_id WHERE notification_id IN (-3, -7)",
+        3,
+        changed(7),
+    ),
+    (
+        "UPDATE handraise_events e SET state = o.state FROM handraise_events o"
+        " WHERE (e.notification_id, o.notification_id) IN ((8, 9), (9, 8))",
+        8,
+        changed(8),
+    ),
+    ("UPDATE event_chain SET hash = sha256(hash) WHERE position = 2", 2, changed(2)),
+    (
+        "INSERT INTO handraise_events VALUES (gen_random_uuid(), 1, 'handraise.tests.Happened', 'more', 11)",
+        11,
+        "the link is missing, the event is there",
+    ),
+    (
+        "INSERT INTO event_chain VALUES (11, sha256('more'))",
+        11,
+        "the event is missing, its link is there",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tampering", "position", "what"), TAMPERING)
 async def test_tampering_is_found_at_its_first_place(
     log: psycopg.AsyncConnection, tampering: str, position: int, what: str
 ) -> None:
@@ -162,6 +161,49 @@ async def test_tampering_is_found_at_its_first_place(
     found = Verdict(position - 1, Head(position - 1, good[0]), f"position {position}: {what}", position)
     assert await verify(log, batch=4) == found
     assert await verify(log) == found
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10])
+@pytest.mark.parametrize(("tampering", "position", "what"), TAMPERING)
+async def test_tampering_is_found_bit_by_bit(
+    log: psycopg.AsyncConnection, tampering: str, position: int, what: str, limit: int
+) -> None:
+    """Going on from the last place that was whole finds what the walk over all of it finds."""
+    await log.execute(tampering.encode())
+    whole = await verify(log)
+    assert whole.fault is not None
+    reached, events, turns = START, 0, 0
+    while (verdict := await verify(log, after=reached, limit=limit, batch=2)).fault is None:
+        assert verdict.events == limit == verdict.head.position - reached.position
+        reached, events, turns = verdict.head, events + verdict.events, turns + 1
+    assert turns == (position - 1) // limit
+    assert replace(verdict, events=events + verdict.events) == whole
+    assert await verify(log, after=verdict.head, limit=limit) == replace(verdict, events=0)
+
+
+async def test_a_longer_gap_than_is_looked_at_is_found(log: psycopg.AsyncConnection) -> None:
+    """Where nothing is left of all the events that one step would look at."""
+    gap = "DELETE FROM handraise_events WHERE notification_id BETWEEN 4 AND 8;"
+    await log.execute(
+        (gap + gap.replace("handraise_events", "event_chain").replace("notification_id", "position")).encode()
+    )
+    three = await verify(log, limit=3)
+    assert (three.events, three.head.position, three.fault) == (3, 3, None)
+    for limit in (1, 2, 5, 6, None):
+        missing = Verdict(0, three.head, "position 4: the event and its link are missing", 4)
+        assert await verify(log, after=three.head, limit=limit) == missing
+
+
+async def test_what_was_verified_before_is_still_what_it_goes_on_from(log: psycopg.AsyncConnection) -> None:
+    """A tail that was verified and is cut off, or written anew, is found by whoever verified it."""
+    whole = await verify(log)
+    assert await verify(log, after=whole.head) == Verdict(0, whole.head)
+    await log.execute(b"UPDATE event_chain SET hash = sha256(hash) WHERE position = 10")
+    other = "position 10: the log here is not the one that was verified before"
+    assert await verify(log, after=whole.head) == Verdict(0, whole.head, other, 10)
+    await log.execute(CUT.encode())
+    cut = "position 8: the tail is cut: it was verified up to 10 before"
+    assert await verify(log, after=whole.head) == Verdict(0, whole.head, cut, 8)
 
 
 CUT = "DELETE FROM handraise_events WHERE notification_id > 7; DELETE FROM event_chain WHERE position > 7"

@@ -35,6 +35,7 @@ TABLES = {
     "request_types": "SELECT * FROM request_types",
     "access_keys": "SELECT * FROM access_keys",
     "request_names": "SELECT * FROM request_names",
+    "slack_configuration": "SELECT * FROM slack_configuration",
     "open_counts": "SELECT * FROM open_counts WHERE count <> 0",
     # That somebody left is worked off without an event of its own.
     "due_steps": "SELECT request_id, step, due_at FROM due_steps WHERE step <> 'depart'",
@@ -103,6 +104,7 @@ class History:
             self._change_list,
             self._change_level,
             self._change_agent,
+            self._change_slack,
             self._remove,
         ]
         for _ in range(steps):
@@ -227,6 +229,11 @@ class History:
         id = f"gone-{self._clock.at.timestamp():.0f}-{self._chance.randrange(10**9)}"
         await self._ok(admin.post(f"/api/{kind}", json={"id": id, "name": id}))
         return await admin.delete(f"/api/{kind}/{id}")
+
+    async def _change_slack(self) -> httpx.Response:
+        fields: dict[str, Any] = {"notification_delay_seconds": self._chance.randrange(1000)}
+        fields |= self._chance.choice([{}, {"channel_id": "C0123456789"}, {"bot_token": "xoxb-1"}, {"bot_token": None}])
+        return await self._handraise.admin.post("/api/human-feedback/slack/config", json=fields)
 
     # -- by chance
 

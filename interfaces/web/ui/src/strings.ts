@@ -94,6 +94,8 @@ export const strings = {
         " it answers it. To ask something in a terminal:",
       all: "Every open request that you may answer appears here at once. To ask something in a terminal:",
     },
+    toShared: (count: number) =>
+      count === 1 ? "1 request waits for anybody to take it" : `${count} requests wait for anybody to take them`,
     emptyCommand: 'handraise ask "Deploy?"',
   },
   notifications: {
@@ -519,9 +521,7 @@ export const strings = {
     yes: "Yes",
     no: "No",
     metadata: "Metadata",
-    name: "Name",
-    value: "Value",
-    sameRun: "Other requests of the same run",
+    sameRun: (count: number, more: boolean) => `Other requests of the same run (${count}${more ? "+" : ""})`,
     next: "What happens next",
     ladder: {
       goes: (whom: string) => `Goes to ${whom}, unless it is answered`,
@@ -988,6 +988,7 @@ export const strings = {
     down: (what: string) => `Move ${what} down`,
     expand: (what: string) => `Show ${what}`,
     json: "JSON",
+    unnamed: "(no name)",
     schema: "What is asked for, as JSON Schema",
     asJson: "This form cannot be shown field by field. Write the answer as JSON; the server checks it.",
     problems: "Please check what is marked.",

@@ -815,6 +815,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/session/embed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign an embedded page in by its token */
+        post: operations["by_embed_token_api_session_embed_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions": {
         parameters: {
             query?: never;
@@ -843,6 +860,23 @@ export interface paths {
         put?: never;
         /** Make a one-time sign-in link for somebody; it is shown this once */
         post: operations["make_link_api_users__id__link_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/embed/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a token that signs a page in which another application embeds; it is shown this once */
+        post: operations["make_embed_token_api_embed_tokens_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -895,6 +929,41 @@ export interface paths {
         put?: never;
         /** Send a notice to one's own browsers, to see whether it arrives */
         post: operations["test_api_push_test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/human-feedback/slack/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How Slack is set up, tokens masked */
+        get: operations["config_api_human_feedback_slack_config_get"];
+        put?: never;
+        /** Set Slack up; what is not given, or given masked, stays */
+        post: operations["change_api_human_feedback_slack_config_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/human-feedback/slack/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try out how Slack is set up, or would be with the fields given; stores nothing */
+        post: operations["test_api_human_feedback_slack_test_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1489,6 +1558,53 @@ export interface components {
             request_types?: {
                 [key: string]: unknown;
             }[];
+        };
+        /**
+         * EmbedBody
+         * @description The token that the page around this one got.
+         */
+        EmbedBody: {
+            /** Token */
+            token: string;
+        };
+        /**
+         * EmbedTokenBody
+         * @description Whose page to embed, which one, and for how long.
+         * @example {
+         *       "path": "/inbox",
+         *       "seconds": 900,
+         *       "user": "alice"
+         *     }
+         */
+        EmbedTokenBody: {
+            /** User */
+            user: string;
+            /**
+             * Path
+             * @description `/inbox`, or `/requests/` and the UUID of one.
+             * @default /inbox
+             */
+            path: string;
+            /**
+             * Seconds
+             * @description How long the session lasts, once the page is loaded.
+             * @default 900
+             */
+            seconds: number;
+        };
+        /**
+         * EmbedTokenView
+         * @description What a frame is to load, shown this once: it works once, until `expires_at`.
+         */
+        EmbedTokenView: {
+            /** Token */
+            token: string;
+            /** Url */
+            url: string;
+            /** Expires At */
+            expires_at: string;
+            /** Position */
+            position: number;
         };
         /**
          * EndpointBody
@@ -2515,6 +2631,83 @@ export interface components {
             name: string;
             /** Password */
             password: string;
+        };
+        /**
+         * SlackBody
+         * @description The fields to change; what is not given stays, and so does a token that is given masked. Null takes away.
+         */
+        SlackBody: {
+            /**
+             * Enabled
+             * @description Whether Slack is used; it then needs both tokens and a channel.
+             * @default false
+             */
+            enabled: boolean;
+            /**
+             * Channel Id
+             * @description The channel's id, like C0123456789.
+             */
+            channel_id?: string | null;
+            /**
+             * Bot Token
+             * @description Begins with xoxb-.
+             */
+            bot_token?: string | null;
+            /**
+             * App Token
+             * @description Begins with xapp-.
+             */
+            app_token?: string | null;
+            /**
+             * Notification Delay Seconds
+             * @description How long a request may be unanswered before Slack is told, where no strategy says.
+             * @default 120
+             */
+            notification_delay_seconds: number;
+        };
+        /**
+         * SlackTestedView
+         * @description Whether it works, and in words why not.
+         */
+        SlackTestedView: {
+            /** Success */
+            success: boolean;
+            /** Message */
+            message: string;
+        };
+        /**
+         * SlackView
+         * @description How Slack is set up. Of a token only how it begins and ends is shown, of a short one nothing.
+         */
+        SlackView: {
+            /** Enabled */
+            enabled: boolean;
+            /** Channel Id */
+            channel_id: string | null;
+            /** Bot Token */
+            bot_token: string | null;
+            /** App Token */
+            app_token: string | null;
+            /** Notification Delay Seconds */
+            notification_delay_seconds: number;
+        };
+        /**
+         * SlackWritten
+         * @description How Slack is set up now.
+         */
+        SlackWritten: {
+            /** Enabled */
+            enabled: boolean;
+            /** Channel Id */
+            channel_id: string | null;
+            /** Bot Token */
+            bot_token: string | null;
+            /** App Token */
+            app_token: string | null;
+            /** Notification Delay Seconds */
+            notification_delay_seconds: number;
+            /** Position */
+            position: number;
         };
         /**
          * SnoozeBody
@@ -8075,6 +8268,75 @@ export interface operations {
             };
         };
     };
+    by_embed_token_api_session_embed_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbedBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     out_everywhere_api_sessions_delete: {
         parameters: {
             query?: never;
@@ -8181,6 +8443,75 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_embed_token_api_embed_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbedTokenBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbedTokenView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8470,6 +8801,212 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    config_api_human_feedback_slack_config_get: {
+        parameters: {
+            query?: {
+                /** @description Wait up to 2 s until what is shown is at least this fresh. */
+                min_position?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_api_human_feedback_slack_config_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlackBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackWritten"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_api_human_feedback_slack_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SlackBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackTestedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

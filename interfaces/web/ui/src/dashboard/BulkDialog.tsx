@@ -34,7 +34,12 @@ export function BulkDialog({ meant, onClose, onDone }: Props) {
   };
   const title = meant?.action === "cancel" ? words.cancelTitle : words.reassignTitle;
   return (
-    <Modal opened={meant !== null} onClose={close} title={meant === null ? "" : title(meant.count)}>
+    <Modal
+      opened={meant !== null}
+      onClose={close}
+      title={meant === null ? "" : title(meant.count)}
+      closeButtonProps={{ "aria-label": words.close }}
+    >
       {meant !== null && (
         <Steps
           meant={meant}
@@ -156,7 +161,7 @@ function Asked({ action, problems, sending, onClose, onSend }: AskedProps) {
           </Button>
           <Button
             type="submit"
-            color={cancels ? "red" : undefined}
+            color={cancels ? "red.9" : undefined}
             loading={sending}
             disabled={!cancels && chosen === null}
           >

@@ -3,18 +3,24 @@ import { useLocalStorage } from "@mantine/hooks";
 import { ChevronDownIcon, ChevronRightIcon } from "@primer/octicons-react";
 import { lazy, Suspense } from "react";
 
-import { Loading } from "../lib/State";
 import { strings } from "../strings";
 import classes from "./figures.module.css";
 import type { Figures } from "./figures";
 
 const Charts = lazy(() => import("./Charts"));
 
+const CHARTS = 4;
+
+/** On a phone the requests come first. */
+function isWide(): boolean {
+  return matchMedia("(min-width: 48em)").matches;
+}
+
 /** Whether one wants to see them is remembered; who does not want to does not load them either. */
 export function ChartsSection({ figures }: { figures: Figures | undefined }) {
   const [open, setOpen] = useLocalStorage({
     key: "handraise.charts",
-    defaultValue: true,
+    defaultValue: isWide(),
     getInitialValueInEffect: false,
   });
   return (
@@ -33,12 +39,21 @@ export function ChartsSection({ figures }: { figures: Figures | undefined }) {
         </UnstyledButton>
       </Title>
       <div id="charts">
-        {open && figures !== undefined && (
-          <Suspense fallback={<Loading />}>
-            <Charts figures={figures} />
-          </Suspense>
+        {open && (
+          <Suspense fallback={<Room />}>{figures === undefined ? <Room /> : <Charts figures={figures} />}</Suspense>
         )}
       </div>
     </section>
+  );
+}
+
+/** As much room as the charts will take: what stands below does not move when they come. */
+function Room() {
+  return (
+    <div className={classes.charts} aria-hidden>
+      {Array.from({ length: CHARTS }, (_, index) => (
+        <div key={index} className={classes.chart} />
+      ))}
+    </div>
   );
 }

@@ -10,7 +10,7 @@ import { Component, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffe
 import type { RequestView } from "../api/client";
 import { strings } from "../strings";
 import type { FormProps } from "./AnswerForm";
-import { formOf } from "./drafts";
+import { formOf, marksSecrets } from "./drafts";
 import { JsonForm } from "./JsonForm";
 import { isSubmit, SUBMIT_KEYS } from "./keys";
 import { displayOf } from "./schema/display";
@@ -74,7 +74,9 @@ function Fields({ request, readOnly, sending, draft, shown }: FieldsProps) {
   const [own, setOwn] = useState<Problem[]>([]);
   const problems = usePresent(sending.problems, own, data);
   const errors = useMemo(() => errorsOf(problems), [problems]);
-  const context = useMemo<Surroundings>(() => ({ secret: request.secret }), [request.secret]);
+  // A request is secret too when one of its fields is; then that field is meant, and not all of them.
+  const masked = request.secret && !marksSecrets(request.response_schema);
+  const context = useMemo<Surroundings>(() => ({ secret: masked }), [masked]);
   const element = useRef<HTMLDivElement>(null);
   const unplaced = useUnplaced(element, problems);
   useFocusOnFirst(element, own, sending.problems);
@@ -174,10 +176,14 @@ function usePresent(theirs: Problem[], own: Problem[], data: unknown): Problem[]
 }
 
 function errorsOf(problems: Problem[]): ErrorSchema {
-  const made: Record<string, unknown> = {};
+  const made: Schema = {};
   for (const { path, message } of problems) {
     let here = made;
-    for (const step of stepsOf(path)) here = (here[step] ??= {}) as Record<string, unknown>;
+    for (const step of stepsOf(path)) {
+      // A field may be named as something that every object has.
+      if (!Object.hasOwn(here, step)) Object.defineProperty(here, step, { value: {}, enumerable: true, writable: true });
+      here = here[step] as Schema;
+    }
     here["__errors"] = [...((here["__errors"] as string[] | undefined) ?? []), message];
   }
   return made as ErrorSchema;

@@ -17,9 +17,13 @@ interface Kept {
 
 /** Whether nothing of the answer may be kept: asked as a secret, or with a field of the schema that is one. */
 export function isSealed(request: RequestView): boolean {
-  if (request.secret) return true;
-  for (const schema of everySchema(request.response_schema)) {
-    if (schema["writeOnly"] === true || schema["format"] === "password") return true;
+  return request.secret || marksSecrets(request.response_schema);
+}
+
+/** Whether the schema itself says which fields are secret. */
+export function marksSecrets(schema: unknown): boolean {
+  for (const each of everySchema(schema)) {
+    if (each["writeOnly"] === true || each["format"] === "password") return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 // The inbox: what waits for this person, for anybody of their lists, and everything that they may answer.
 
-import { Code, Group, Skeleton, Stack, Title } from "@mantine/core";
+import { Button, Center, Code, Group, Skeleton, Stack, Title } from "@mantine/core";
 import { useEffect } from "react";
 import { Link } from "wouter";
 
@@ -84,9 +84,17 @@ function Placeholder() {
 
 function Nothing({ scope }: { scope: Scope }) {
   const { mayAct } = useSignedIn();
+  const shared = useCounts()?.shared ?? 0;
   if (!mayAct) return <Empty title={strings.inbox.auditor}>{strings.inbox.auditorHow}</Empty>;
   return (
     <Empty title={strings.inbox.empty[scope]}>
+      {scope === "mine" && shared > 0 && (
+        <Center my="sm">
+          <Button component={Link} href="/inbox/shared" variant="default">
+            {strings.inbox.toShared(shared)}
+          </Button>
+        </Center>
+      )}
       {strings.inbox.emptyHow[scope]}
       <Code block mt="sm" fz="sm">
         {strings.inbox.emptyCommand}

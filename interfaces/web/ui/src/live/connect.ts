@@ -40,7 +40,8 @@ export function connect(tell: (said: Said) => void, embedded: boolean): Stream {
       clearTimeout(lost);
       lost = undefined;
       wait = FIRST_WAIT;
-      tell({ kind: "connection", connection: "connected" });
+      // Without a position to go on from, it is only once the server has said where it is.
+      if (position !== null) tell({ kind: "connection", connection: "connected" });
     };
     opened.onerror = () => {
       lost ??= setTimeout(() => tell({ kind: "connection", connection: "lost" }), LOST_AFTER);
@@ -53,6 +54,7 @@ export function connect(tell: (said: Said) => void, embedded: boolean): Stream {
     opened.addEventListener("resync", (event) => {
       position = (event as MessageEvent<string>).lastEventId;
       tell({ kind: "resync", position: Number(position) });
+      tell({ kind: "connection", connection: "connected" });
     });
     for (const type of EVENT_TYPES) {
       opened.addEventListener(type, (event) => {

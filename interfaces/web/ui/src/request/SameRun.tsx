@@ -16,17 +16,18 @@ import classes from "./request.module.css";
 const AT_MOST = 50;
 
 export function SameRun({ request }: { request: RequestView }) {
-  const { run_id, agent, id } = request;
+  const { id, agent, run_id } = request;
+  return run_id === null ? null : <OthersOf id={id} agent={agent} run={run_id} />;
+}
+
+function OthersOf({ id, agent, run }: { id: string; agent: string; run: string }) {
   const found = useQuery({
-    queryKey: ["same-run", agent, run_id],
+    queryKey: ["same-run", agent, run],
     staleTime: 0,
-    enabled: run_id !== null,
-    queryFn: () =>
-      answer(
-        api.GET("/api/requests", {
-          params: { query: { run_id: run_id ?? undefined, agent, limit: AT_MOST, sort: "created_at" } },
-        }),
-      ),
+    queryFn: () => {
+      const query = { run_id: run, agent, limit: AT_MOST, sort: "created_at" as const };
+      return answer(api.GET("/api/requests", { params: { query } }));
+    },
   });
   useFrames((frames) => {
     const known = found.data?.items.map((each) => each.id) ?? [];
@@ -36,7 +37,7 @@ export function SameRun({ request }: { request: RequestView }) {
   const others = found.data?.items.filter((each) => each.id !== id) ?? [];
   if (others.length === 0) return null;
   return (
-    <Fold title={`${strings.request.sameRun} (${others.length})`}>
+    <Fold title={strings.request.sameRun(others.length, found.data?.next_cursor != null)}>
       <ul className={classes.run}>
         {others.map((each) => (
           <li key={each.id}>

@@ -148,7 +148,7 @@ function Done({ differences: all }: { differences: Difference[] }) {
       <ul>
         {all.map(({ section, id, isNew }) => (
           <li key={`${section}/${id}`}>
-            <Text size="sm">{isNew ? text.added(text.sections[section], id) : text.changed(text.sections[section], id)}</Text>
+            <Text size="sm">{(isNew ? text.added : text.changed)(text.sections[section], id)}</Text>
           </li>
         ))}
       </ul>

@@ -13,6 +13,8 @@ import { people, type Person } from "./kinds";
 
 const text = strings.settings;
 
+const ROLES = ["member", "administrator", "auditor"] as const;
+
 const BLANK: Person = {
   id: "",
   name: "",
@@ -67,7 +69,7 @@ function PersonFields({ values, set, problem, entry }: FieldsProps<Person>) {
         description={text.roleHelp[values.role]}
         value={values.role}
         onChange={({ currentTarget }) => set({ role: currentTarget.value as Person["role"] })}
-        data={(["member", "administrator", "auditor"] as const).map((role) => ({ value: role, label: text.roles[role] }))}
+        data={ROLES.map((role) => ({ value: role, label: text.roles[role] }))}
         error={problem("role")}
       />
       <Switch

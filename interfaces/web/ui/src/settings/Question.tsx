@@ -30,7 +30,7 @@ export function Question({ question, children, no, yes, onNo, onYes, busy = fals
         <Button variant="default" onClick={onNo} autoFocus>
           {no}
         </Button>
-        <Button color="red" onClick={onYes} loading={busy}>
+        <Button color="red.9" onClick={onYes} loading={busy}>
           {yes}
         </Button>
       </Group>

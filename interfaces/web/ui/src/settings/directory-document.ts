@@ -12,7 +12,10 @@ export interface Difference {
 }
 
 export function sizeOf(document: Document): number {
-  return SECTIONS.reduce((size, section) => size + (Array.isArray(document?.[section]) ? document[section].length : 0), 0);
+  const sizes = SECTIONS.map((section) => document?.[section]).map((entries) =>
+    Array.isArray(entries) ? entries.length : 0,
+  );
+  return sizes.reduce((all, size) => all + size, 0);
 }
 
 /** What is new, or not as it was. */

@@ -31,7 +31,7 @@ export function EntrySelect({ entries, value, onChange, clearable = true, ...pro
       clearable={clearable}
       allowDeselect={clearable}
       limit={50}
-      clearButtonProps={{ "aria-label": text.clear(props.label), "aria-hidden": false, tabIndex: 0 }}
+      clearButtonProps={{ "aria-label": text.clear(props.label), "aria-hidden": false, tabIndex: 0, size: "md" }}
       nothingFoundMessage={text.nothingFound}
       {...props}
     />

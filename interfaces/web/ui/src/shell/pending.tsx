@@ -54,8 +54,8 @@ export function PendingBadge() {
   const words = shared > 0 ? strings.pending.more(mine, shared) : strings.pending.open(mine);
   return (
     <Tooltip label={words} position="right">
-      <Badge size="sm" variant={mine > 0 ? "filled" : "default"} circle={mine < 10}>
-        <span aria-hidden>{mine}</span>
+      <Badge size="sm" variant={mine > 0 ? "filled" : "default"} circle={(mine || shared) < 10}>
+        <span aria-hidden>{mine || shared}</span>
         <VisuallyHidden>{words}</VisuallyHidden>
       </Badge>
     </Tooltip>

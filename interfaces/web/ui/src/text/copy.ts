@@ -1,6 +1,6 @@
 // Into the clipboard, also where the page came over plain HTTP and the browser offers no clipboard of its own.
 
-import { complain, say } from "../lib/notify";
+import { say } from "../lib/notify";
 import { strings } from "../strings";
 
 export async function copy(text: string): Promise<boolean> {
@@ -13,8 +13,7 @@ export async function copy(text: string): Promise<boolean> {
 }
 
 export async function copyAndSay(text: string, said: string): Promise<void> {
-  if (await copy(text)) say(said);
-  else complain(new Error(strings.text.notCopied));
+  say((await copy(text)) ? said : strings.text.notCopied);
 }
 
 function copyBySelection(text: string): boolean {

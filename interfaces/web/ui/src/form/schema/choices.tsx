@@ -92,11 +92,12 @@ interface RadioProps {
   labels: string[];
   chosen: number;
   readOnly: boolean;
+  clearable?: boolean;
   /** -1: none any more. */
   onChoose: (index: number) => void;
 }
 
-export function RadioChoices({ labels, chosen, readOnly, onChoose, ...shared }: RadioProps) {
+export function RadioChoices({ labels, chosen, readOnly, clearable, onChoose, ...shared }: RadioProps) {
   return (
     <Fieldset {...shared} role="radiogroup">
       <Stack gap={2} mt={4} align="flex-start">
@@ -114,7 +115,7 @@ export function RadioChoices({ labels, chosen, readOnly, onChoose, ...shared }: 
             }}
           />
         ))}
-        {chosen !== -1 && shared.required !== true && !readOnly && (
+        {chosen !== -1 && (clearable ?? shared.required !== true) && !readOnly && (
           <Button variant="subtle" size="compact-xs" aria-label={`${strings.form.clear}: ${shared.label}`} onClick={() => onChoose(-1)}>
             {strings.form.clear}
           </Button>

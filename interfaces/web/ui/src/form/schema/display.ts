@@ -11,6 +11,8 @@ export const START = "x-start";
 export const LABELS = "x-labels";
 /** The field also takes null. */
 export const NULLABLE = "x-nullable";
+/** The group needs neither name nor frame. */
+export const BARE = "x-bare";
 /** The field takes JSON text: "object", "array" or "any". */
 export const AS_JSON = "x-json";
 
@@ -37,6 +39,8 @@ class Display {
 
   whole(): Schema {
     const made = this.shown(this.root);
+    // A form of a single field has to call it something.
+    if (made["type"] !== "object" && !("oneOf" in made) && !("anyOf" in made)) made["title"] ??= strings.form.answer;
     for (const key of ["$defs", "definitions"]) {
       const defined = this.root[key];
       if (isObject(defined)) made[key] = this.each(defined, (schema) => this.shown(schema));
@@ -116,7 +120,7 @@ class Display {
     if (Object.keys(properties).length === 0 && unnamed.length === 0 && Object.keys(conditions).length === 0) {
       return { [AS_JSON]: "object" };
     }
-    const all: Record<string, unknown> = { ...properties };
+    const all = Object.fromEntries(Object.entries(properties).filter(([, schema]) => schema !== false));
     // A condition may describe it later.
     if (Object.keys(conditions).length === 0) for (const name of unnamed) all[name] = true;
     return { type: "object", required, properties: this.each(all, (schema, key) => this.shown(schema, key)), ...conditions };
@@ -139,7 +143,7 @@ class Display {
     if (Array.isArray(given["allOf"])) made["allOf"] = schemasOf(given["allOf"]).map((part) => this.member(part));
     if (isSchema(given["if"])) {
       made["if"] = given["if"];
-      for (const key of ["then", "else"]) if (isSchema(given[key])) made[key] = this.part(given[key]);
+      for (const key of ["then", "else"]) if (isSchema(given[key])) made[key] = this.addition(given[key]);
     }
     const dependencies = {
       ...(isObject(given["dependentRequired"]) ? given["dependentRequired"] : {}),
@@ -147,13 +151,25 @@ class Display {
       ...(isObject(given["dependencies"]) ? given["dependencies"] : {}),
     };
     if (Object.keys(dependencies).length > 0) {
-      made["dependencies"] = this.each(dependencies, (each) => (Array.isArray(each) ? each : this.part(each)));
+      made["dependencies"] = this.each(dependencies, (each) => (Array.isArray(each) ? each : this.addition(each)));
     }
     return made;
   }
 
   private member(part: Schema): Schema {
-    return typeof part["$ref"] === "string" ? { $ref: part["$ref"] } : this.part(part);
+    return typeof part["$ref"] === "string" ? { $ref: part["$ref"] } : this.addition(part);
+  }
+
+  /** What a condition adds to a group: fields, but no other name for it. */
+  private addition(given: unknown): Schema {
+    if (!isSchema(given)) return {};
+    const { title: _, description: __, oneOf, ...rest } = given;
+    const branches = schemasOf(oneOf);
+    // The form library itself finds which of these applies.
+    if (branches.length > 0 && branches.every((branch) => isObject(branch["properties"]))) {
+      return { ...this.part(rest), oneOf: branches.map((branch) => this.addition(branch)) };
+    }
+    return this.part(given);
   }
 
   /** One value out of a few, whatever their types are. */
@@ -283,5 +299,5 @@ function worded(type: string): string {
 function titled(name: string): string {
   const words = name.replace(/([a-z\d])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
   const text = words.replace(/[_-]+/g, " ").trim();
-  return text === "" ? name : text.charAt(0).toUpperCase() + text.slice(1);
+  return text === "" ? name || strings.form.unnamed : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -8,9 +8,10 @@ import { strings } from "../../strings";
 import { Marked } from "../../text/Marked";
 import classes from "../form.module.css";
 import { RadioChoices } from "./choices";
-import { isObject, type Schema, schemasOf } from "./json";
+import { BARE } from "./display";
+import { isObject, resolved, type Schema, schemasOf } from "./json";
 import { InList, useItemLabel } from "./parts";
-import { branchOf, choicesIn, chosen, startOfBranch, unread, unreadText, withoutChoices } from "./values";
+import { branchOf, choicesIn, chosen, impliedBy, startOfBranch, unread, unreadText, withoutChoices } from "./values";
 
 /** At which object a choice is made, and how many were made for it before. */
 const Choices = createContext({ id: "", count: 0 });
@@ -25,7 +26,11 @@ function BranchField(props: FieldProps) {
   const before = useContext(Choices);
   const depth = before.id === fieldPathId.$id ? before.count : 0;
   const [index, setIndex] = useState(() => branchOf(root, branches, formData, depth));
-  const { label } = useItemLabel(schema.title ?? (name === "" ? strings.form.choose : name));
+  const { label, hidden: isItem } = useItemLabel(
+    schema.title ?? (name === "" ? strings.form.choose : name),
+    fieldPathId.path,
+  );
+  const needed = required === true || fieldPathId.path.length === 0;
   const branch = branches[index];
   const shared = isObject(whole["properties"]) ? Object.keys(whole["properties"]) : [];
 
@@ -46,7 +51,8 @@ function BranchField(props: FieldProps) {
         id={`${fieldPathId.$id}__branch`}
         label={label}
         description={schema.description}
-        required={required}
+        required={needed && !isItem}
+        clearable={!needed}
         messages={branch === undefined ? errorSchema?.__errors : undefined}
         labels={branches.map((each) => String(each["title"]))}
         chosen={index}
@@ -57,7 +63,7 @@ function BranchField(props: FieldProps) {
         <div key={index} className={classes.branch}>
           <InList.Provider value={null}>
             <Choices.Provider value={{ id: fieldPathId.$id, count: depth + 1 }}>
-              <SchemaField {...props} schema={{ ...branch, title: String(branch["title"]) }} uiSchema={hints} required />
+              <SchemaField {...props} schema={withinBranch(root, branches, index)} uiSchema={hints} required />
             </Choices.Provider>
           </InList.Provider>
         </div>
@@ -66,10 +72,19 @@ function BranchField(props: FieldProps) {
   );
 }
 
+/** The fields of a branch without those that choosing it filled in, and without a frame: they stand below its name. */
+function withinBranch(root: Schema, branches: Schema[], index: number): Schema {
+  const branch = resolved(root, branches[index]!);
+  if (!isObject(branch["properties"])) return branch;
+  const implied = impliedBy(root, branches, index);
+  const members = Object.entries(branch["properties"]).filter(([name]) => !implied.includes(name));
+  return { ...branch, [BARE]: true, properties: Object.fromEntries(members) };
+}
+
 /** What has no fields of its own is written as JSON. */
 function JsonField({ schema, formData, fieldPathId, required, readonly, rawErrors, onChange, name }: FieldProps) {
   const [typed, setTyped] = useState(() => unreadText(formData) ?? written(withoutChoices(formData)));
-  const { label, hidden } = useItemLabel(schema.title ?? (name === "" ? strings.form.json : name));
+  const { label, hidden } = useItemLabel(schema.title ?? (name === "" ? strings.form.json : name), fieldPathId.path);
   const change = (text: string) => {
     setTyped(text);
     const choices = choicesIn(formData);

@@ -10,11 +10,13 @@ import classes from "../form.module.css";
 /** The list that a field is an item of: its title, and whether the field's own label is seen. */
 export const InList = createContext<{ title: string } | null>(null);
 
-export function useItemLabel(label: string): { label: string; hidden: boolean } {
+export function useItemLabel(label: string, path: (string | number)[] = []): { label: string; hidden: boolean } {
   const list = useContext(InList);
   if (list === null) return { label, hidden: false };
-  const number = /-(\d+)$/.exec(label)?.[1];
-  return { label: number === undefined ? label : `${list.title}: ${strings.form.item(Number(number))}`, hidden: true };
+  const index = path.at(-1);
+  // Without a path it is in the title that the form library gives to items: "Names-1".
+  const number = typeof index === "number" ? index + 1 : Number(/-(\d+)$/.exec(label)?.[1]);
+  return { label: Number.isNaN(number) ? label : `${list.title}: ${strings.form.item(number)}`, hidden: true };
 }
 
 export function Legend({ label, required = false }: { label: string; required?: boolean }) {

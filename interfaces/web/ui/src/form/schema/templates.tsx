@@ -14,7 +14,7 @@ import { useContext } from "react";
 
 import { strings } from "../../strings";
 import classes from "../form.module.css";
-import { AS_JSON, LABELS } from "./display";
+import { AS_JSON, BARE, LABELS } from "./display";
 import { pathOf, type Schema } from "./json";
 import { Fieldset, InList, useItemLabel, Wrong } from "./parts";
 
@@ -40,10 +40,17 @@ function ObjectFieldTemplate({ title, description, properties, fieldPathId, requ
   );
   const said = typeof description === "string" ? description : undefined;
   // The form itself, and a branch below the name of its choice, need no frame around them.
-  const bare = fieldPathId.path.length === 0 || (schema as Schema)["x-bare"] === true;
-  if (bare && title === "" && said === undefined) return fields;
+  const inBranch = (schema as Schema)[BARE] === true;
+  const bare = inBranch || fieldPathId.path.length === 0;
+  if (bare && (inBranch || title === "") && said === undefined) return fields;
   return (
-    <Fieldset id={`${fieldPathId.$id}__group`} label={item.label} description={said} required={!bare && required} framed={!bare}>
+    <Fieldset
+      id={`${fieldPathId.$id}__group`}
+      label={inBranch ? "" : item.label}
+      description={said}
+      required={!bare && !item.hidden && required}
+      framed={!bare}
+    >
       {fields}
     </Fieldset>
   );
@@ -56,7 +63,7 @@ function ArrayFieldTemplate({ title, items, canAdd, onAddClick, fieldPathId, sch
       id={fieldPathId.$id}
       label={item.label}
       description={schema.description}
-      required={required}
+      required={required && !item.hidden}
       messages={rawErrors}
       framed
     >

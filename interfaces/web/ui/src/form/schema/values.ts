@@ -66,20 +66,31 @@ export function startOfBranch(root: Schema, branches: Schema[], index: number): 
   if (isOnly(schema, null)) return null;
   if (schema[AS_JSON] === "object") return startOf(root, schema) ?? {};
   if (schema["type"] !== "object") return startOf(root, schema);
-  const others = branches.filter((_, other) => other !== index).map((branch) => resolved(root, branch));
   const made: Record<string, Json> = { ...(startOf(root, schema) as object) };
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
-  for (const name of textsOf(schema["required"])) {
-    const property = resolved(root, properties[name] as Schema);
-    const value = onlyValue(property);
-    if (made[name] !== undefined) continue;
-    if (value === null || (value !== undefined && others.every((other) => differs(root, other, name, value)))) {
-      made[name] = value;
-    } else if (property["type"] === "object" || property[AS_JSON] === "object") {
-      made[name] = startOf(root, property) ?? {};
-    }
+  const implied = impliedBy(root, branches, index);
+  for (const [name, property] of requiredOf(root, schema)) {
+    if (implied.includes(name)) made[name] = onlyValue(property);
+    else if (property["type"] === "object" || property[AS_JSON] === "object") made[name] ??= startOf(root, property) ?? {};
   }
   return made;
+}
+
+/** The members that can only have one value in this branch: null, or one that no other branch has there. */
+export function impliedBy(root: Schema, branches: Schema[], index: number): string[] {
+  const others = branches.filter((_, other) => other !== index).map((branch) => resolved(root, branch));
+  return requiredOf(root, resolved(root, branches[index] ?? {}))
+    .filter(([name, property]) => {
+      const value = onlyValue(property);
+      return value === null || (value !== undefined && others.every((other) => differs(root, other, name, value)));
+    })
+    .map(([name]) => name);
+}
+
+function requiredOf(root: Schema, schema: Schema): [string, Schema][] {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  return textsOf(schema["required"])
+    .filter((name) => isObject(properties[name]))
+    .map((name) => [name, resolved(root, properties[name] as Schema)]);
 }
 
 function onlyValue(schema: Schema): Json {
@@ -184,13 +195,20 @@ export function finished(utils: SchemaUtilsType, data: Json): Finished {
     if (!Array.isArray(value)) return value === undefined && required ? [] : value;
     if (value.length === 0 && !required && !(START in schema)) return undefined;
     const item = isObject(schema["items"]) ? schema["items"] : {};
-    return value.map((each: Json, index) => finish(item, emptied(item, each), true, [...path, index], 0) ?? null);
+    return value.map((each: Json, index) => {
+      const made = finish(item, emptied(item, each), true, [...path, index], 0);
+      if (made === undefined) problem([...path, index], strings.form.wrong.missing);
+      return made ?? null;
+    });
   }
 
   /** The form library writes null for an item that was added and not filled in. */
   function emptied(item: Schema, value: Json): Json {
-    const type = resolved(root, item)["type"];
-    return value === null && (type === "object" || type === "array" || type === "boolean") ? undefined : value;
+    const schema = resolved(root, item);
+    if (value !== null || schema[NULLABLE] === true || schema[AS_JSON] === "any") return value;
+    const values = schema["enum"];
+    const branches = schemasOf(schema["oneOf"] ?? schema["anyOf"]).map((branch) => resolved(root, branch));
+    return (Array.isArray(values) && values.includes(null)) || branches.some((branch) => isOnly(branch, null)) ? null : undefined;
   }
 
   function asJson(schema: Schema, value: Json, required: boolean, path: (string | number)[]): Json {
