@@ -99,7 +99,10 @@ def test_secrets_are_never_kept(web: Web) -> None:
     page, _ = opened(web, secret=True)
     field(page, "Answer").first.fill("hunter2")
     assert "hunter2" not in _kept(page)
-    schema = {"type": "object", "properties": {"user": {"type": "string"}, "key": {"type": "string", "format": "password"}}}
+    schema = {
+        "type": "object",
+        "properties": {"user": {"type": "string"}, "key": {"type": "string", "format": "password"}},
+    }
     page, _ = opened(web, response_schema=schema)
     field(page, "User").fill("root")
     page.get_by_label("Key").first.fill("hunter2")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.postgres import TestServer
 from tests.support.web import Web, web_server
@@ -71,7 +71,9 @@ P1 = {
         ),
     ],
 }
-P1_HINTS = {"oneOf": [{}, {}, {"args": {"ui:widget": "textarea"}}, {"args": {"args": {"content": {"ui:widget": "textarea"}}}}]}
+P1_HINTS = {
+    "oneOf": [{}, {}, {"args": {"ui:widget": "textarea"}}, {"args": {"args": {"content": {"ui:widget": "textarea"}}}}]
+}
 P2 = form(["a", "b"], a={"type": "integer", "default": 2}, b={"type": "number", "default": 3})
 P3 = form(
     ["auth", "features"],
@@ -282,7 +284,8 @@ def test_p9_lists_in_lists_and_a_form_within_itself(web: Web) -> None:
 def test_p10_a_long_message_is_answered(web: Web) -> None:
     """A message of mixed directions and many kinds of blocks is shown whole, with its form below."""
     message = "# Release\n\n| a | b |\n|---|---|\n| x\\|y | R&D |\n\n```diff\n" + "+ line\n" * 120 + "```\n\n"
-    message += "اكتب `git push --force` هنا\n\nכתוב כאן\n\n👩‍👩‍👧‍👦 🇺🇳 👍🏽\n\nresult: \u202eDENIED\n\n````\n```\nx\n```\n````\n\n"
+    message += "اكتب `git push --force` هنا\n\nכתוב כאן\n\n👩‍👩‍👧‍👦 🇺🇳 👍🏽\n\nresult: \u202eDENIED\n\n"
+    message += "````\n```\nx\n```\n````\n\n"
     message += "last words"
     page, id = opened(web, message=message, request_type="review")
     expect(page.get_by_text("last words")).to_be_visible()
@@ -381,7 +384,7 @@ def test_a_number_that_cannot_be_kept_is_not_changed(web: Web, typed: str, said:
 def test_what_only_the_server_knows_is_said_at_the_field(web: Web) -> None:
     """A format that the browser does not judge comes back from the server to its field, which gets the focus."""
     schema = form(["contact"], contact=form(["id", "mail"], id=text(format="uuid"), mail=text(format="email")))
-    page, id = opened(web, response_schema=schema)
+    page, _ = opened(web, response_schema=schema)
     field(page, "Id").fill("42")
     field(page, "Mail").fill("a@e.test")
     assert send(page).status == 422
@@ -462,7 +465,8 @@ def test_c55_titles_and_options_are_text(web: Web) -> None:
     """Markup in a title, a description, a choice or an option is shown as it was written."""
     attack = "<img src=x onerror=alert(1)>[x](javascript:alert(1))"
     page, _ = opened(
-        web, response_schema=form(a=text(title=attack, description=attack), b={"oneOf": [{"const": 1, "title": attack}]})
+        web,
+        response_schema=form(a=text(title=attack, description=attack), b={"oneOf": [{"const": 1, "title": attack}]}),
     )
     expect(page.get_by_label(attack).first).to_be_visible()
     expect(page.locator("form img, form a")).to_have_count(0)
@@ -583,6 +587,42 @@ def test_a_late_answer_is_told_who_was_first(web: Web) -> None:
     expect(box).not_to_be_editable()
 
 
+def _meanwhile(page: Page, act: Callable[[], Any]) -> None:
+    """Something happens after the answer was sent from the page and before it arrives."""
+
+    def late(route: Route) -> None:
+        act()
+        route.continue_()
+
+    page.route("**/respond", late)
+
+
+def test_a_lost_race_names_who_was_first(web: Web) -> None:
+    """An answer that comes just too late is told whose was first, and is not lost."""
+    page, id = opened(web)
+    first = web.person("cleo", role="administrator")
+    _meanwhile(page, lambda: first.post(f"/api/requests/{id}/respond", json={"text": "done"}))
+    field(page, "Answer").fill("too late")
+    assert send(page).status == 409
+    expect(page.get_by_text("What you wrote was not sent")).to_be_visible()
+    expect(page.get_by_text("by Cleo").first).to_be_visible()
+    expect(field(page, "Answer")).to_have_value("too late")
+
+
+def test_a_claim_meanwhile_names_the_claimant(web: Web) -> None:
+    """Of a shared request that somebody has just claimed one learns who has it; the draft stays."""
+    dora = web.person("dora")
+    web.person("emil")
+    web.admin.post("/api/lists", json={"id": "desk", "name": "Desk", "members": ["dora", "emil"]})
+    id = web.ask(assignment_strategy={"type": "SharedInbox", "listID": "desk"})["id"]
+    page = web.sign_in("emil", f"/requests/{id}")
+    _meanwhile(page, lambda: dora.post(f"/api/requests/{id}/claim"))
+    field(page, "Answer").fill("mine")
+    assert send(page).status == 409
+    expect(page.get_by_text("Dora has claimed this request meanwhile")).to_be_visible()
+    expect(field(page, "Answer")).to_have_value("mine")
+
+
 def test_too_large_an_answer_says_the_limit(web: Web) -> None:
     """An answer over the limit is refused with the limit, and stays."""
     page, _ = opened(web)
@@ -622,3 +662,4 @@ def test_secrets_are_masked(web: Web) -> None:
     page, _ = opened(web, response_schema=form(token=text(writeOnly=True), name=text()))
     expect(page.get_by_label("Token").first).to_have_attribute("autocomplete", "off")
     _masked(page, "Token")
+    expect(field(page, "Name")).to_be_visible()

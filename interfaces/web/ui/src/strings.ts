@@ -55,6 +55,7 @@ export const strings = {
     claim: "Claim",
     submit: "Send the answer",
     help: "This help",
+    single: "Keys without Ctrl or ⌘ do something",
   },
   title: (page: string | null, waiting: number) =>
     `${waiting > 0 ? `(${waiting}) ` : ""}${page === null ? "" : `${page} · `}Handraise`,
@@ -76,8 +77,6 @@ export const strings = {
     unassigned: "Nobody yet",
     inList: (list: string) => `List ${list}`,
     forPerson: (person: string) => `For ${person}`,
-    forMe: "For you",
-    age: "Asked",
     newer: (count: number) => (count === 1 ? "1 new request above" : `${count} new requests above`),
     claimed: "It is yours now.",
     auditor: "Auditors are not asked to answer.",
@@ -115,7 +114,6 @@ export const strings = {
     testBody: "This is how you will be told.",
     tested: "A test notification was sent.",
     pushTested: (count: number) => (count === 1 ? "1 browser was reached." : `${count} browsers were reached.`),
-    noBrowserYet: "Turn notifications on first.",
     state: {
       granted: "Your browser allows notifications from Handraise.",
       default: "Your browser asks you once when you turn them on.",

@@ -3,6 +3,7 @@ import { AlertIcon, CheckIcon } from "@primer/octicons-react";
 import { Link } from "wouter";
 
 import type { RequestItem } from "../api/client";
+import { plainText } from "../lib/plain-text";
 import { strings } from "../strings";
 import type { Result } from "./bulk";
 import classes from "./bulk.module.css";
@@ -39,7 +40,7 @@ export function BulkResults({ results, known, going, onGoOn, onClose }: Props) {
           {refused.slice(0, SHOWN).map(({ id, detail }) => (
             <List.Item key={id}>
               <Anchor component={Link} href={`/requests/${id}`} inherit onClick={onClose}>
-                <bdi>{known.get(id)?.summary ?? id}</bdi>
+                <bdi>{plainText(known.get(id)?.summary ?? id)}</bdi>
               </Anchor>
               : {detail}
             </List.Item>

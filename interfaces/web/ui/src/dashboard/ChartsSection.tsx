@@ -50,7 +50,7 @@ export function ChartsSection({ figures }: { figures: Figures | undefined }) {
 /** As much room as the charts will take: what stands below does not move when they come. */
 function Room() {
   return (
-    <div className={classes.charts} aria-hidden>
+    <div className={classes.charts} aria-hidden aria-busy>
       {Array.from({ length: CHARTS }, (_, index) => (
         <div key={index} className={classes.chart} />
       ))}

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import type { RequestItem } from "../api/client";
 import { useNames } from "../api/names";
 import { Time } from "../lib/Time";
+import { plainText } from "../lib/plain-text";
 import { strings } from "../strings";
 import classes from "./table.module.css";
 import { canBeChosen } from "./selection";
@@ -21,7 +22,7 @@ interface Props {
 
 export function RequestRow({ item, open, chosen, onChoose }: Props) {
   const names = useNames();
-  const what = item.summary ?? words.erased;
+  const what = item.summary === null ? words.erased : plainText(item.summary);
   return (
     <tr role="row" className={classes.row} data-chosen={chosen || undefined} data-open={open || undefined}>
       {onChoose !== null && (

@@ -98,13 +98,7 @@ function OneAnswer({ request, mayAnswer, whyNot, onAnswered }: AnswerFormProps) 
           </Button>
         </Group>
       )}
-      <Form
-        key={round}
-        request={request}
-        readOnly={readOnly}
-        sending={sending}
-        draft={{ ...draft, restored: first }}
-      />
+      <Form key={round} request={request} readOnly={readOnly} sending={sending} draft={{ ...draft, restored: first }} />
       {open && <WhyNotSent sending={sending} />}
     </Stack>
   );

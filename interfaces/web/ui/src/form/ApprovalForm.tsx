@@ -40,7 +40,12 @@ export function ApprovalForm({ request, readOnly, sending, draft }: FormProps) {
     <Stack gap="sm">
       {!readOnly && (
         <Group gap="xs">
-          <Button ref={approve} loading={sending.busy && pressed === true} disabled={sending.busy} onClick={() => decide(true)}>
+          <Button
+            ref={approve}
+            loading={sending.busy && pressed === true}
+            disabled={sending.busy}
+            onClick={() => decide(true)}
+          >
             <Marked text={labels.approve} />
           </Button>
           <Button

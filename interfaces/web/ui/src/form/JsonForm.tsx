@@ -54,7 +54,9 @@ export function JsonForm({ request, readOnly, sending, draft }: FormProps) {
           onChange={(event) => change(event.currentTarget.value)}
         />
         <details>
-          <summary>{strings.form.schema}</summary>
+          <Text component="summary" size="sm">
+            {strings.form.schema}
+          </Text>
           <Text component="pre" size="xs" className={classes.schema}>
             {JSON.stringify(request.response_schema, null, 2)}
           </Text>

@@ -60,7 +60,8 @@ function Many({ options, readOnly, sending, draft }: Props) {
         send();
       }}
       onKeyDown={(event) => {
-        const inSearch = event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.type === "search";
+        const inSearch =
+          event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.type === "search";
         if (!inSearch && !isSubmit(event)) return;
         event.preventDefault();
         if (isSubmit(event) && !readOnly) send();
@@ -87,7 +88,13 @@ function Many({ options, readOnly, sending, draft }: Props) {
           <ScrollArea.Autosize mah={320} type="auto" mt={4}>
             <Stack gap={2}>
               {found.map((option) => (
-                <Radio key={option} value={option} disabled={readOnly} className={classes.choice} label={<Marked text={option} />} />
+                <Radio
+                  key={option}
+                  value={option}
+                  disabled={readOnly}
+                  className={classes.choice}
+                  label={<Marked text={option} />}
+                />
               ))}
             </Stack>
           </ScrollArea.Autosize>

@@ -24,7 +24,12 @@ export function ReviewForm(props: FormProps) {
   return (
     <Stack gap="sm" align="stretch">
       {!readOnly && (
-        <Button ref={approve} w="fit-content" disabled={sending.busy} onClick={() => sending.send({ text: labels.approve })}>
+        <Button
+          ref={approve}
+          w="fit-content"
+          disabled={sending.busy}
+          onClick={() => sending.send({ text: labels.approve })}
+        >
           <Marked text={labels.approve} />
         </Button>
       )}

@@ -5,7 +5,16 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import StringField from "@rjsf/core/lib/components/fields/StringField.js";
 import RjsfForm from "@rjsf/core/lib/components/Form.js";
 import { createSchemaUtils, type ErrorSchema, type RJSFSchema, type SchemaUtilsType } from "@rjsf/utils";
-import { Component, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  Component,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 
 import type { RequestView } from "../api/client";
 import { strings } from "../strings";
@@ -88,7 +97,9 @@ function Fields({ request, readOnly, sending, draft, shown }: FieldsProps) {
   };
   const send = () => {
     const answer = finished(utils, data);
-    const found = answer.problems.length > 0 ? answer.problems : wrongIn(request, answer.data);
+    const certain = answer.problems.map(({ path }) => path);
+    const others = wrongIn(request, answer.data).filter(({ path }) => !certain.includes(path));
+    const found = [...answer.problems, ...others];
     setOwn(found);
     if (found.length === 0) sending.send({ data: answer.data });
   };
@@ -181,7 +192,8 @@ function errorsOf(problems: Problem[]): ErrorSchema {
     let here = made;
     for (const step of stepsOf(path)) {
       // A field may be named as something that every object has.
-      if (!Object.hasOwn(here, step)) Object.defineProperty(here, step, { value: {}, enumerable: true, writable: true });
+      if (!Object.hasOwn(here, step))
+        Object.defineProperty(here, step, { value: {}, enumerable: true, writable: true });
       here = here[step] as Schema;
     }
     here["__errors"] = [...((here["__errors"] as string[] | undefined) ?? []), message];
@@ -222,4 +234,3 @@ class Otherwise extends Component<{ instead: ReactNode; children: ReactNode }, {
     return this.state.failed ? this.props.instead : this.props.children;
   }
 }
-

@@ -23,7 +23,17 @@ export function SecretInput({ isCode = false, autosize: _, minRows: __, maxRows:
   if (lines || String(props.value ?? "").includes("\n")) {
     const { label, description, error, required, readOnly, disabled, value, onChange, id } = props;
     const shown = { label, description, error, required, readOnly, disabled, value, id };
-    return <Textarea ref={ref} {...shown} {...complete} autoFocus onChange={onChange} rows={5} classNames={{ input: classes.masked }} />;
+    return (
+      <Textarea
+        ref={ref}
+        {...shown}
+        {...complete}
+        autoFocus
+        onChange={onChange}
+        rows={5}
+        classNames={{ input: classes.masked }}
+      />
+    );
   }
   return (
     <PasswordInput

@@ -52,7 +52,11 @@ export function TextForm({ request, readOnly, sending, draft, label, action, not
       }}
     >
       <Stack gap="xs">
-        {request.secret ? <SecretInput {...shared} isCode /> : <Textarea {...shared} autosize minRows={3} maxRows={24} />}
+        {request.secret ? (
+          <SecretInput {...shared} isCode />
+        ) : (
+          <Textarea {...shared} autosize minRows={3} maxRows={24} />
+        )}
         {!readOnly && (
           <Group gap="sm">
             <Button type="submit" variant={notThis === undefined ? "filled" : "default"} loading={sending.busy}>

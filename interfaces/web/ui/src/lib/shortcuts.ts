@@ -9,6 +9,18 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || target.closest("input, textarea, select, [role=combobox], [role=textbox]") !== null;
 }
 
+const SWITCHED_OFF = "handraise.keys-off";
+
+/** Whether single keys do something here. Who speaks to the computer, or hits keys by mistake, wants to switch them off. */
+export function areKeysOn(): boolean {
+  return localStorage.getItem(SWITCHED_OFF) === null;
+}
+
+export function switchKeys(on: boolean): void {
+  if (on) localStorage.removeItem(SWITCHED_OFF);
+  else localStorage.setItem(SWITCHED_OFF, "1");
+}
+
 /** `keys` by `KeyboardEvent.key`; "mod+Enter" works while typing too. While a dialog is open only it hears keys. */
 export function useShortcuts(keys: Shortcuts): void {
   const newest = useRef(keys);
@@ -21,7 +33,9 @@ export function useShortcuts(keys: Shortcuts): void {
       const mod = event.ctrlKey || event.metaKey;
       const action = newest.current[mod ? `mod+${event.key}` : event.key];
       if (action === undefined) return;
+      const single = !mod && event.key.length === 1;
       if (!mod && (isTyping(event.target) || document.querySelector("[role=dialog][aria-modal=true]") !== null)) return;
+      if (single && !areKeysOn()) return;
       action(event);
     }
     addEventListener("keydown", hear);

@@ -24,6 +24,7 @@ import { Boundary } from "./Boundary";
 import { ConnectionBar } from "./ConnectionBar";
 import classes from "./Frame.module.css";
 import { KeyboardHelp } from "./KeyboardHelp";
+import { listBehind } from "./last-list";
 import { Pages } from "./Pages";
 import { PendingBadge, usePending } from "./pending";
 
@@ -94,7 +95,8 @@ export function Frame() {
         {places
           .filter(({ shown }) => shown)
           .map(({ to, label, icon, badge }) => {
-            const active = path === to || path.startsWith(`${to}/`) || (to === "/inbox" && path === "/");
+            const shown = listBehind(path);
+            const active = shown === to || shown.startsWith(`${to}/`) || (to === "/inbox" && shown === "/");
             return (
               <NavLink
                 key={to}

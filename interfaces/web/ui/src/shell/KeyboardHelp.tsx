@@ -1,5 +1,7 @@
-import { Kbd, Modal, Table } from "@mantine/core";
+import { Kbd, Modal, Switch, Table } from "@mantine/core";
+import { useState } from "react";
 
+import { areKeysOn, switchKeys } from "../lib/shortcuts";
 import { strings } from "../strings";
 
 const KEYS: [string[], string][] = [
@@ -15,6 +17,11 @@ const KEYS: [string[], string][] = [
 ];
 
 export function KeyboardHelp({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const [on, setOn] = useState(areKeysOn);
+  const turn = (next: boolean) => {
+    switchKeys(next);
+    setOn(next);
+  };
   return (
     <Modal opened={opened} onClose={onClose} title={strings.keys.title} size="sm">
       <Table>
@@ -34,6 +41,12 @@ export function KeyboardHelp({ opened, onClose }: { opened: boolean; onClose: ()
           ))}
         </Table.Tbody>
       </Table>
+      <Switch
+        mt="md"
+        label={strings.keys.single}
+        checked={on}
+        onChange={(event) => turn(event.currentTarget.checked)}
+      />
     </Modal>
   );
 }

@@ -1,13 +1,14 @@
 // Which page an address stands for. A request opens beside the list that it was opened from.
 
 import { Anchor } from "@mantine/core";
-import { lazy, Suspense, useEffect, useRef, type ReactNode } from "react";
+import { lazy, Suspense, useEffect , type ReactNode } from "react";
 import { Link, Route, Switch, useLocation, useRoute } from "wouter";
 
 import { InboxPage } from "../inbox/InboxPage";
 import { Empty, Loading } from "../lib/State";
 import { strings } from "../strings";
 import { Boundary } from "./Boundary";
+import { lastList, listBehind } from "./last-list";
 import classes from "./Pages.module.css";
 
 const RequestPanel = lazy(() => import("../request/RequestPanel"));
@@ -20,13 +21,12 @@ const ProfilePage = lazy(() => import("../settings/ProfilePage"));
 export function Pages() {
   const [path, navigate] = useLocation();
   const [isRequest, params] = useRoute("/requests/:id");
-  const list = useRef("/inbox");
-  // Read while rendering: an address changed by hand and one changed by us look the same here.
-  if (!isRequest) list.current = path + location.search;
-  const shown = isRequest ? (list.current.split("?")[0] ?? "/inbox") : path;
+  // Noted while rendering: an address changed by hand and one changed by us look the same here.
+  if (!isRequest) lastList.path = path + location.search;
+  const shown = listBehind(path);
 
   // Written for the list behind an open request: its filters stay in the address bar when the request closes.
-  const close = () => navigate(list.current);
+  const close = () => navigate(lastList.path);
   useEffect(() => {
     if (path === "/") navigate("/inbox", { replace: true });
   }, [path, navigate]);

@@ -116,7 +116,12 @@ export function RadioChoices({ labels, chosen, readOnly, clearable, onChoose, ..
           />
         ))}
         {chosen !== -1 && (clearable ?? shared.required !== true) && !readOnly && (
-          <Button variant="subtle" size="compact-xs" aria-label={`${strings.form.clear}: ${shared.label}`} onClick={() => onChoose(-1)}>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            aria-label={`${strings.form.clear}: ${shared.label}`}
+            onClick={() => onChoose(-1)}
+          >
             {strings.form.clear}
           </Button>
         )}
@@ -129,7 +134,11 @@ function isWrong(messages: string[] | undefined): true | undefined {
   return messages !== undefined && messages.length > 0 ? true : undefined;
 }
 
-function choicesOf(schema: Schema, options: { value: unknown; label: string; schema?: unknown }[], named: unknown): Choice[] {
+function choicesOf(
+  schema: Schema,
+  options: { value: unknown; label: string; schema?: unknown }[],
+  named: unknown,
+): Choice[] {
   const items = isObject(schema["items"]) ? schema["items"] : {};
   const labels = schema[LABELS] ?? items[LABELS];
   return options.map(({ value, label }, index) => {

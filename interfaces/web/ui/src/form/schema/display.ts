@@ -65,7 +65,10 @@ class Display {
       said[NULLABLE] = true;
     }
     if (some.length > 1) {
-      return { ...said, anyOf: some.map((type) => ({ ...this.shown({ ...given, ...UNSAID, type }), title: worded(type) })) };
+      return {
+        ...said,
+        anyOf: some.map((type) => ({ ...this.shown({ ...given, ...UNSAID, type }), title: worded(type) })),
+      };
     }
     return { ...said, ...this.plain(given, some[0] ?? inferred(given)) };
   }
@@ -123,7 +126,12 @@ class Display {
     const all = Object.fromEntries(Object.entries(properties).filter(([, schema]) => schema !== false));
     // A condition may describe it later.
     if (Object.keys(conditions).length === 0) for (const name of unnamed) all[name] = true;
-    return { type: "object", required, properties: this.each(all, (schema, key) => this.shown(schema, key)), ...conditions };
+    return {
+      type: "object",
+      required,
+      properties: this.each(all, (schema, key) => this.shown(schema, key)),
+      ...conditions,
+    };
   }
 
   private list(given: Schema): Schema {
@@ -182,7 +190,8 @@ class Display {
       if (values.length === 1 && typeof values[0] === "boolean") return { type: "boolean", const: values[0] };
       return asChoices(values, given["enumNames"] ?? given["x-enumNames"]);
     }
-    if (alternatives.length === 0 || !alternatives.every((each) => "const" in each)) return this.choicesOrNull(alternatives);
+    if (alternatives.length === 0 || !alternatives.every((each) => "const" in each))
+      return this.choicesOrNull(alternatives);
     const found = alternatives.filter((each) => fits(each["const"]));
     return asChoices(found.map((each) => each["const"]), found.map((each) => each["title"])); // prettier-ignore
   }
@@ -297,7 +306,10 @@ function worded(type: string): string {
 
 /** "start_date" and "startDate" read "Start date". */
 function titled(name: string): string {
-  const words = name.replace(/([a-z\d])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
+  const words = name.replace(
+    /([a-z\d])([A-Z])/g,
+    (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
+  );
   const text = words.replace(/[_-]+/g, " ").trim();
   return text === "" ? name || strings.form.unnamed : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -15,7 +15,9 @@ export function localOf(text: string): string {
 
 /** The instants at which the viewer's clock shows this: one, none or two where clocks are changed. */
 export function instantsOf(local: string): number[] {
-  const parts = LOCAL.exec(local)?.slice(1).map((part) => Number(part ?? 0));
+  const parts = LOCAL.exec(local)
+    ?.slice(1)
+    .map((part) => Number(part ?? 0));
   if (parts === undefined) return [];
   const [year, month, day, hour, minute, second] = parts as [number, number, number, number, number, number];
   const guess = new Date(year, month - 1, day, hour, minute, second).getTime();

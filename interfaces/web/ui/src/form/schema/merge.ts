@@ -4,12 +4,26 @@
 import { isObject, type Schema, schemasOf, textsOf } from "./json";
 
 export function mergeAllOf({ allOf, ...schema }: Schema): Schema {
-  return [...schemasOf(allOf)].reduce((merged, part) => merge(merged, part["allOf"] === undefined ? part : mergeAllOf(part)), schema);
+  return [...schemasOf(allOf)].reduce(
+    (merged, part) => merge(merged, part["allOf"] === undefined ? part : mergeAllOf(part)),
+    schema,
+  );
 }
 
 function merge(first: Schema, second: Schema): Schema {
   const merged: Schema = { ...second, ...first };
-  for (const key of ["minimum", "maximum", "minLength", "maxLength", "pattern", "enum", "x-labels", "if", "then", "else"]) {
+  for (const key of [
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "enum",
+    "x-labels",
+    "if",
+    "then",
+    "else",
+  ]) {
     if (key in second) merged[key] = second[key];
   }
   if (isObject(first["properties"]) || isObject(second["properties"])) {

@@ -71,7 +71,17 @@ export interface GroupProps {
 }
 
 /** Several inputs under one name; what is wrong with them is read out with it. */
-export function Fieldset({ id, label, labelHidden = false, description, required = false, messages, framed = false, role, children }: GroupProps) {
+export function Fieldset({
+  id,
+  label,
+  labelHidden = false,
+  description,
+  required = false,
+  messages,
+  framed = false,
+  role,
+  children,
+}: GroupProps) {
   const wrong = messages !== undefined && messages.length > 0;
   const told = [description ? `${id}-said` : "", wrong ? `${id}-wrong` : ""].filter(Boolean).join(" ");
   return (

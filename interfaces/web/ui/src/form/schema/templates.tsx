@@ -24,14 +24,21 @@ function FieldTemplate({ fieldPathId, id, schema, rawErrors, children }: FieldTe
   const isGroup = shown["type"] === "object" && !("oneOf" in shown) && !("anyOf" in shown);
   const saysItself = !isGroup || AS_JSON in shown || LABELS in shown;
   return (
-    <div data-path={pathOf(fieldPathId.path)} className={classes.field}>
+    <div data-path={pathOf(fieldPathId.path)}>
       {children}
       {!saysItself && <Wrong id={`${id}-group-wrong`} messages={rawErrors} />}
     </div>
   );
 }
 
-function ObjectFieldTemplate({ title, description, properties, fieldPathId, required, schema }: ObjectFieldTemplateProps) {
+function ObjectFieldTemplate({
+  title,
+  description,
+  properties,
+  fieldPathId,
+  required,
+  schema,
+}: ObjectFieldTemplateProps) {
   const item = useItemLabel(title);
   const fields = (
     <InList.Provider value={null}>
@@ -56,7 +63,17 @@ function ObjectFieldTemplate({ title, description, properties, fieldPathId, requ
   );
 }
 
-function ArrayFieldTemplate({ title, items, canAdd, onAddClick, fieldPathId, schema, required, readonly, rawErrors }: ArrayFieldTemplateProps) {
+function ArrayFieldTemplate({
+  title,
+  items,
+  canAdd,
+  onAddClick,
+  fieldPathId,
+  schema,
+  required,
+  readonly,
+  rawErrors,
+}: ArrayFieldTemplateProps) {
   const item = useItemLabel(title);
   return (
     <Fieldset
@@ -92,9 +109,24 @@ function ArrayFieldItemTemplate({ children, buttonsProps, index, readonly }: Arr
   const list = useContext(InList);
   const name = `${list?.title ?? ""}: ${strings.form.item(index + 1)}`;
   const buttons = [
-    { shown: buttonsProps.hasMoveUp, label: strings.form.up(name), icon: <ArrowUpIcon />, act: () => buttonsProps.onMoveUpItem() },
-    { shown: buttonsProps.hasMoveDown, label: strings.form.down(name), icon: <ArrowDownIcon />, act: () => buttonsProps.onMoveDownItem() },
-    { shown: buttonsProps.hasRemove, label: strings.form.remove(name), icon: <TrashIcon />, act: () => buttonsProps.onRemoveItem() },
+    {
+      shown: buttonsProps.hasMoveUp,
+      label: strings.form.up(name),
+      icon: <ArrowUpIcon />,
+      act: () => buttonsProps.onMoveUpItem(),
+    },
+    {
+      shown: buttonsProps.hasMoveDown,
+      label: strings.form.down(name),
+      icon: <ArrowDownIcon />,
+      act: () => buttonsProps.onMoveDownItem(),
+    },
+    {
+      shown: buttonsProps.hasRemove,
+      label: strings.form.remove(name),
+      icon: <TrashIcon />,
+      act: () => buttonsProps.onRemoveItem(),
+    },
   ];
   return (
     <div className={classes.item}>
@@ -118,7 +150,12 @@ function ArrayFieldItemTemplate({ children, buttonsProps, index, readonly }: Arr
 /** A form within itself is opened step by step. */
 function CyclicSchemaExpandTemplate({ name, schema, fieldPathId, onExpand }: CyclicSchemaExpandProps) {
   return (
-    <Button variant="subtle" size="compact-sm" leftSection={<PlusIcon size={14} />} onClick={() => onExpand(fieldPathId.$id)}>
+    <Button
+      variant="subtle"
+      size="compact-sm"
+      leftSection={<PlusIcon size={14} />}
+      onClick={() => onExpand(fieldPathId.$id)}
+    >
       {strings.form.expand(schema.title ?? name)}
     </Button>
   );

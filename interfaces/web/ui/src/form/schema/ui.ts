@@ -1,9 +1,20 @@
-// Which of an agent's hints for the form are followed: those on words, order and kinds of input. A hint can neither hide
-// a field that would be sent, nor fill it in, nor bring in styles.
+// Which of an agent's hints for the form are followed: those on words, order and kinds of input. A hint can neither
+// hide a field that would be sent, nor fill it in, nor bring in styles.
 
 import { isObject, type Schema, textsOf } from "./json";
 
-const WIDGETS = new Set(["text", "textarea", "password", "radio", "select", "checkbox", "checkboxes", "updown", "email", "uri"]);
+const WIDGETS = new Set([
+  "text",
+  "textarea",
+  "password",
+  "radio",
+  "select",
+  "checkbox",
+  "checkboxes",
+  "updown",
+  "email",
+  "uri",
+]);
 const TEXTS = ["title", "description", "help", "placeholder"];
 const SWITCHES = ["autofocus", "readonly"];
 
@@ -15,7 +26,8 @@ export function hintsOf(given: unknown, schema: Schema): Schema {
   for (const key of TEXTS) if (typeof options[key] === "string") made[`ui:${key}`] = options[key];
   for (const key of SWITCHES) if (options[key] === true) made[`ui:${key}`] = true;
   if (typeof options["rows"] === "number") made["ui:rows"] = options["rows"];
-  if (Array.isArray(options["enumNames"]) || isObject(options["enumNames"])) made["ui:enumNames"] = options["enumNames"];
+  if (Array.isArray(options["enumNames"]) || isObject(options["enumNames"]))
+    made["ui:enumNames"] = options["enumNames"];
   if (typeof options["widget"] === "string" && WIDGETS.has(options["widget"])) made["ui:widget"] = options["widget"];
   if (Array.isArray(options["order"])) made["ui:order"] = orderOf(textsOf(options["order"]), schema);
   for (const [key, value] of Object.entries(given)) {

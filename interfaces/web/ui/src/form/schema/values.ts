@@ -70,7 +70,8 @@ export function startOfBranch(root: Schema, branches: Schema[], index: number): 
   const implied = impliedBy(root, branches, index);
   for (const [name, property] of requiredOf(root, schema)) {
     if (implied.includes(name)) made[name] = onlyValue(property);
-    else if (property["type"] === "object" || property[AS_JSON] === "object") made[name] ??= startOf(root, property) ?? {};
+    else if (property["type"] === "object" || property[AS_JSON] === "object")
+      made[name] ??= startOf(root, property) ?? {};
   }
   return made;
 }
@@ -156,7 +157,8 @@ export function finished(utils: SchemaUtilsType, data: Json): Finished {
     if (LABELS in schema) return value;
     const branches = schemasOf(schema["oneOf"] ?? schema["anyOf"]);
     const branch = branches[branchOf(root, branches, value, depth)];
-    if (branches.length > 0 && branch === undefined && schema["type"] === undefined && isNothing(value)) return undefined;
+    if (branches.length > 0 && branch === undefined && schema["type"] === undefined && isNothing(value))
+      return undefined;
     const whole = branch === undefined ? value : finish(branch, value, required, path, depth + 1);
     switch (schema["type"]) {
       case "object":
@@ -208,7 +210,9 @@ export function finished(utils: SchemaUtilsType, data: Json): Finished {
     if (value !== null || schema[NULLABLE] === true || schema[AS_JSON] === "any") return value;
     const values = schema["enum"];
     const branches = schemasOf(schema["oneOf"] ?? schema["anyOf"]).map((branch) => resolved(root, branch));
-    return (Array.isArray(values) && values.includes(null)) || branches.some((branch) => isOnly(branch, null)) ? null : undefined;
+    return (Array.isArray(values) && values.includes(null)) || branches.some((branch) => isOnly(branch, null))
+      ? null
+      : undefined;
   }
 
   function asJson(schema: Schema, value: Json, required: boolean, path: (string | number)[]): Json {

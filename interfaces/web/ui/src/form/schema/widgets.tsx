@@ -23,7 +23,9 @@ export interface Surroundings {
 function useShared(props: WidgetProps) {
   const { id, required, readonly, rawErrors, options, schema, placeholder, autofocus, value, onChange } = props;
   const { label, hidden } = useItemLabel(props.label);
-  const said = [options.description ?? schema.description, options.help].filter((each) => typeof each === "string" && each !== "");
+  const said = [options.description ?? schema.description, options.help].filter(
+    (each) => typeof each === "string" && each !== "",
+  );
   const description: ReactNode = said.length === 0 ? undefined : <Marked text={said.join("\n")} />;
   const field = {
     id,
@@ -69,17 +71,16 @@ function NoValue({ schema, required, value, readonly, onChange, label }: WidgetP
 }
 
 function TextWidget(props: WidgetProps) {
-  const { schema, registry, options } = props;
+  const { schema } = props;
   const { field, text, change } = useShared(props);
   if (schema.type === "number" || schema.type === "integer") return <NumberWidget {...props} />;
   if (isSecret(props)) return <SecretWidget {...props} />;
   const digitsOnly = /^\^?(\[0-9\]|\\d|[{}\d,+*])+\$?$/.test(schema.pattern ?? "x");
-  const type = registry.formContext === undefined ? "text" : (TYPES[schema.format ?? ""] ?? TYPES[String(options["widget"])] ?? "text");
   return (
     <div>
       <TextInput
         {...field}
-        type={type}
+        type={TYPES[schema.format ?? ""] ?? "text"}
         inputMode={digitsOnly ? "numeric" : undefined}
         autoComplete={isCode(props) ? "one-time-code" : "off"}
         value={text}
@@ -102,7 +103,11 @@ function NumberWidget(props: WidgetProps) {
     setTyped(text);
     onChange(text.trim() === "" ? emptied(schema as Schema, required === true) : numberOf(text));
   };
-  const shared = { ...field, inputMode: schema.type === "integer" ? ("numeric" as const) : ("decimal" as const), value: shown };
+  const shared = {
+    ...field,
+    inputMode: schema.type === "integer" ? ("numeric" as const) : ("decimal" as const),
+    value: shown,
+  };
   return (
     <div>
       {isSecret(props) ? (
@@ -118,7 +123,12 @@ function NumberWidget(props: WidgetProps) {
 function SecretWidget(props: WidgetProps) {
   const { field, text, change } = useShared(props);
   return (
-    <SecretInput {...field} isCode={isCode(props)} value={text} onChange={(event) => change(event.currentTarget.value)} />
+    <SecretInput
+      {...field}
+      isCode={isCode(props)}
+      value={text}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
   );
 }
 
@@ -128,7 +138,9 @@ function isSecret({ schema, registry }: WidgetProps): boolean {
 
 /** A code that was sent to the person, rather than a password that they keep. */
 function isCode({ schema, name, label }: WidgetProps): boolean {
-  return /\b(code|otp|pin|2fa|mfa|tan|passcode|one.?time)\b/i.test(`${name.replaceAll("_", " ")} ${label} ${schema.description ?? ""}`);
+  return /\b(code|otp|pin|2fa|mfa|tan|passcode|one.?time)\b/i.test(
+    `${name.replaceAll("_", " ")} ${label} ${schema.description ?? ""}`,
+  );
 }
 
 function TextareaWidget(props: WidgetProps) {
@@ -137,7 +149,14 @@ function TextareaWidget(props: WidgetProps) {
   const rows = typeof props.options.rows === "number" ? Math.min(Math.max(props.options.rows, 1), 30) : 3;
   return (
     <div>
-      <Textarea {...field} autosize minRows={rows} maxRows={30} value={text} onChange={(event) => change(event.currentTarget.value)} />
+      <Textarea
+        {...field}
+        autosize
+        minRows={rows}
+        maxRows={30}
+        value={text}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
       <NoValue {...props} />
     </div>
   );
@@ -158,7 +177,10 @@ function TimeWidget(props: WidgetProps) {
   const { field, text, change, description } = useShared(props);
   if (isSecret(props)) return <SecretWidget {...props} />;
   const offset = /([Zz]|[+-]\d\d:\d\d)$/.exec(text)?.[0];
-  const said = offset === undefined || timeWithOffset("00:00").endsWith(offset) ? strings.form.zone(zone, offsetOf(Date.now())) : offset;
+  const said =
+    offset === undefined || timeWithOffset("00:00").endsWith(offset)
+      ? strings.form.zone(zone, offsetOf(Date.now()))
+      : offset;
   return (
     <TextInput
       {...field}
@@ -201,10 +223,6 @@ function CheckboxWidget(props: WidgetProps) {
   );
 }
 
-function BooleanChoice(props: WidgetProps) {
-  return <ChoiceWidget {...props} />;
-}
-
 export const widgets: RegistryWidgetsType = {
   TextWidget,
   TextareaWidget,
@@ -216,8 +234,7 @@ export const widgets: RegistryWidgetsType = {
   TimeWidget,
   UpDownWidget: NumberWidget,
   SelectWidget: ChoiceWidget,
-  RadioWidget: BooleanChoice,
+  RadioWidget: ChoiceWidget,
   CheckboxesWidget: ChoiceWidget,
   CheckboxWidget,
 };
-
