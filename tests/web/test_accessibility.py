@@ -56,4 +56,4 @@ def test_the_rules_find_something(web: Web) -> None:
     assert {found.partition(":")[0] for found in violations(page)} == {"image-alt", "link-name"}
 
 
-SETTINGS = ("lists", "agents", "agent-types", "categories", "request-types", "keys", "import-export")
+SETTINGS = ("lists", "agents", "agent-types", "categories", "request-types", "keys", "slack", "import-export")

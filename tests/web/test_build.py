@@ -49,7 +49,8 @@ def test_types_hold() -> None:
 
 def test_the_first_load_is_small(web: Web) -> None:
     """All script that an inbox with an open request loads, as it comes over the wire."""
-    asked = web.ask(message="Is this small?", response_schema={"type": "object", "properties": {"a": {"type": "string"}}})
+    form = {"type": "object", "properties": {"a": {"type": "string"}}}
+    asked = web.ask(message="Is this small?", response_schema=form)
     context = web.context()
     page = context.new_page()
     sizes: dict[str, int] = {}
