@@ -64,7 +64,7 @@ def test_the_first_load_is_small(web: Web) -> None:
     page.get_by_role("link", name="Is this small?").wait_for()
     inbox = sum(sizes.values())
     page.goto(f"/requests/{asked['id']}")
-    page.get_by_label("a", exact=True).wait_for()
+    page.get_by_role("textbox", name="a").wait_for()
     print(f"inbox {inbox} bytes, with a form {sum(sizes.values())} bytes")
     assert inbox <= FIRST_LOAD_BYTES
 

@@ -89,7 +89,7 @@ P3 = form(
 P4 = form(
     pick={"enum": ["a", "b", 3, True]},
     revenue={"type": "number", "minimum": 0, "maximum": 1_000_000},
-    period=form(**{"from": text(format="date"), "to": text(format="date")}),
+    period={"type": "object", "properties": {"from": text(format="date"), "to": text(format="date")}},
     rating={"type": "integer", "minimum": 0, "maximum": 100, "multipleOf": 5},
 )
 P5 = form(

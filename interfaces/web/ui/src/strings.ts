@@ -823,6 +823,38 @@ export const strings = {
     useKey: "To use it, in a terminal:",
     storedIt: "I have stored it",
 
+    slack: {
+      title: "Slack",
+      help: "Tells of requests that nobody answered within the delay, with a link to the request.",
+      enabled: "Use Slack",
+      enabledHelp: "Needs a channel and both tokens.",
+      where: "How to make the Slack app, step by step:",
+      document: "docs/how-to/slack.md",
+      channel: "Channel id",
+      channelHelp:
+        "At the end of the channel's details in Slack: begins with C or G. Its name will not do. Invite the app into the" +
+        " channel: /invite @handraise.",
+      botToken: "Bot token",
+      botTokenHelp: "In the Slack app under Install App, as Bot User OAuth Token: begins with xoxb-.",
+      appToken: "App token",
+      appTokenHelp:
+        "In the Slack app under Basic Information, App-Level Tokens, with the scope connections:write: begins with xapp-.",
+      stored: "stored:",
+      removed: "Taken away when you save.",
+      replaceShort: "Replace",
+      replace: (what: string) => `Replace: ${what}`,
+      remove: (what: string) => `Remove: ${what}`,
+      keep: (what: string) => `Keep: ${what}`,
+      delay: "Delay (seconds)",
+      delayHelp: "How long a request may be unanswered before Slack is told, where no strategy says.",
+      test: "Test",
+      testHelp:
+        "The test tries what stands here, saved or not. It posts a message in the channel and removes it again, and" +
+        " stores nothing.",
+      testing: "Trying it out: 10 seconds at most…",
+      notTested: "Not tested",
+    },
+
     document: {
       title: "Import & export",
       help: "The whole directory as one file: people, lists, agents, their types, categories and request types.",
