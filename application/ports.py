@@ -349,6 +349,14 @@ class Directory(Protocol):
         """Lists in the order of their readable ids, from the first after `after`."""
         ...
 
+    async def list_entry(self, id: UUID) -> ListEntry | None:
+        """One list."""
+        ...
+
+    async def members(self, list_id: UUID) -> list[UserEntry]:
+        """The active people of this list, in its order."""
+        ...
+
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
         """Agents in the order of their readable ids, from the first after `after`."""
         ...

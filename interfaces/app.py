@@ -68,6 +68,7 @@ from interfaces.reads import Reads
 from interfaces.scheduler import Scheduler
 from interfaces.schemas import JsonSchemas
 from interfaces.settings import Settings
+from interfaces.slack.channel import SlackChannel
 from interfaces.slack.trial import Trial
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
@@ -181,7 +182,10 @@ async def running(
             any_subscription=lambda: subscriptions.any,
         )
         browsers = Browsers(subscriptions, Subscribing(addresses).check, push.test)
-        notices = Notices(store, directory, due, clock, (*channels, push), _report)
+        in_slack = SlackChannel(
+            lambda: slack.current, directory, clock, api_url=settings.slack_api_url, url=settings.url
+        )
+        notices = Notices(store, directory, due, clock, (in_slack, *channels, push), _report)
         requests = Requests(
             store,
             directory,

@@ -256,11 +256,28 @@ class PostgresDirectory:
         return await self._page(UserEntry, _USER, "users", after, limit)
 
     async def lists(self, after: str, limit: int) -> list[ListEntry]:
-        members = (
-            "array(SELECT m.user_id FROM list_members m JOIN users u ON u.id = m.user_id"
-            " WHERE m.list_id = lists.id AND NOT u.removed ORDER BY m.place) AS members"
-        )
-        return await self._page(ListEntry, f"id, readable_id, name, {members}", "lists", after, limit)
+        return await self._page(ListEntry, _LIST, "lists", after, limit)
+
+    async def list_entry(self, id: UUID) -> ListEntry | None:
+        async def read(connection: psycopg.AsyncConnection) -> ListEntry | None:
+            async with connection.cursor(row_factory=class_row(ListEntry)) as cursor:
+                query = sql.SQL("SELECT {} FROM lists WHERE id = %s AND NOT removed").format(sql.SQL(_LIST))
+                await cursor.execute(query, (id,))
+                return await cursor.fetchone()
+
+        return await reading(self._pool, read)
+
+    async def members(self, list_id: UUID) -> list[UserEntry]:
+        async def read(connection: psycopg.AsyncConnection) -> list[UserEntry]:
+            async with connection.cursor(row_factory=class_row(UserEntry)) as cursor:
+                query = sql.SQL(
+                    "SELECT {} FROM users JOIN list_members m ON m.user_id = id"
+                    " WHERE m.list_id = %s AND active ORDER BY m.place"
+                ).format(sql.SQL(_USER))
+                await cursor.execute(query, (list_id,))
+                return await cursor.fetchall()
+
+        return await reading(self._pool, read)
 
     async def agents(self, after: str, limit: int) -> list[AgentEntry]:
         columns = "id, readable_id, name, owner, agent_type, category"
@@ -326,6 +343,10 @@ class PostgresDirectory:
 
 _USER: LiteralString = (
     "id, readable_id, name, email, role, active, slack_user_id, time_zone, quiet_hours, out_of_office"
+)
+_LIST: LiteralString = (
+    "id, readable_id, name, array(SELECT m.user_id FROM list_members m JOIN users u ON u.id = m.user_id"
+    " WHERE m.list_id = lists.id AND NOT u.removed ORDER BY m.place) AS members"
 )
 
 _NAMED_BY_STRATEGIES: LiteralString = (

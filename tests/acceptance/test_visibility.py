@@ -302,7 +302,7 @@ async def test_users_are_shown_in_full_to_administrators_and_auditors_only(handr
 
 
 async def test_every_read_call_is_in_the_matrix(handraise: Service) -> None:
-    """Every GET operation of the served OpenAPI below /api; the live stream, sessions and browsers have tests of their own."""
+    """Every GET operation of the served OpenAPI below /api; the rest has tests of its own."""
     paths = (await handraise.nobody.get("/openapi.json")).json()["paths"]
     served = {path for path, methods in paths.items() if path.startswith("/api") and "get" in methods}
     covered = {READS[name].partition("?")[0].replace("the-request", "{id}") for name in matrix(OPEN)}

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
-from collections.abc import Iterator
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import pytest
+import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.support.processes import ServerProcess
+from interfaces.app import running
+from interfaces.bootstrap import ensure_credentials
+from interfaces.settings import Settings
+from tests.support.processes import PATIENCE, ServerProcess, until
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -109,10 +116,73 @@ class Web:
         return response.json()
 
 
+class ServerThread(ServerProcess):
+    """The same server in a thread of this process: a new process spends most of its time on starting Python.
+
+    It cannot be killed, and prints nothing.
+    """
+
+    def __init__(self, data_dir: Path, database_url: str, **settings: Any) -> None:
+        super().__init__(data_dir, database_url)
+        self._settings = Settings(data_dir=data_dir, database_url=database_url, **{"port": self.port} | settings)
+        self._loop = asyncio.new_event_loop()
+        self._server: uvicorn.Server | None = None
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._serve()], daemon=True)
+        self._ended: BaseException | None = None
+
+    def start(self) -> Self:
+        self._thread.start()
+        until(self._serves, "the server serves")
+        return self
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.should_exit = True
+        self._thread.join(PATIENCE)
+        self._loop.close()
+
+    def _serves(self) -> bool:
+        assert self._thread.is_alive(), self._ended
+        return self._server is not None and self._server.started
+
+    async def _serve(self) -> None:
+        try:
+            async with running(self._settings) as app:
+                await ensure_credentials(app.directory, app.keys, self._settings, admin_key=True)
+                config = uvicorn.Config(app.api, port=self.port, lifespan="off", log_config=None, access_log=False)
+                self._server = _Quiet(config, app.let_go)
+                await self._server.serve()
+        except BaseException as error:
+            self._ended = error
+            raise
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals alone, and ends waits and streams when it stops, as the real one does."""
+
+    def __init__(self, config: uvicorn.Config, let_go: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._let_go = let_go
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_soon(self._let_go)
+        await super().shutdown(sockets)
+
+
 @contextmanager
-def web_server(browser: Browser, data_dir: Path, database: str, **settings: Any) -> Iterator[Web]:
-    """A server on this database. Fails at the end if any page had a fault. `settings` are the server's."""
-    with ServerProcess(data_dir, database, **settings) as server, ExitStack() as stack:
+def web_server(
+    browser: Browser, data_dir: Path, database: str, *, process: bool = False, **settings: Any
+) -> Iterator[Web]:
+    """A server on this database. Fails at the end if any page had a fault. `settings` are the server's.
+
+    `process` starts it as one of its own, which can be killed.
+    """
+    kind = ServerProcess if process else ServerThread
+    with kind(data_dir, database, **settings) as server, ExitStack() as stack:
         web = Web(server, browser, stack)
         yield web
         assert not web.faults

@@ -56,9 +56,9 @@ def test_the_first_load_is_small(web: Web) -> None:
     sizes: dict[str, int] = {}
     page.on(
         "requestfinished",
-        lambda request: sizes.update({request.url: request.sizes()["responseBodySize"]})
-        if request.url.endswith(".js")
-        else None,
+        lambda request: (
+            sizes.update({request.url: request.sizes()["responseBodySize"]}) if request.url.endswith(".js") else None
+        ),
     )
     page.goto("/inbox")
     page.get_by_role("link", name="Is this small?").wait_for()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import Page, expect
 
 from tests.support.web import Web
@@ -19,8 +21,9 @@ def _kept(page: Page) -> str:
     return page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href")
 
 
-def test_c52_live_updates_leave_a_half_typed_answer_alone(web: Web) -> None:
+def test_c52_live_updates_leave_a_half_typed_answer_alone(start: Callable[..., Web]) -> None:
     """New requests and a lost connection change neither what was typed nor the caret nor the focus."""
+    web = start(process=True)
     page, id = opened(web, response_schema=FORM)
     box = field(page, "Reason")
     box.fill("half an answ")

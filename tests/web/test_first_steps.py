@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import expect
 
 from tests.support.processes import Command
 from tests.support.web import Web
 
 
-def test_a_new_users_path(web: Web) -> None:
+def test_a_new_users_path(start: Callable[..., Web]) -> None:
     """Start the server, use its link, ask in a terminal, answer in the browser: the terminal prints the answer."""
+    web = start(process=True)
     link = next(word for word in web.server.output.split() if "/sign-in#" in word)
     page = web.context(None).new_page()
     page.goto(link)

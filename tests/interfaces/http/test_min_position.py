@@ -21,7 +21,7 @@ async def other(handraise: Service, database: str) -> AsyncIterator[Service]:
 
 
 NOT_READ = ("/api/stream", "/api/sign-in", "/api/session", "/api/push")
-"""The live stream resumes by a position of its own; what is said of sessions and browsers is no part of the log's state."""
+"""The live stream resumes by a position of its own; what is said of sessions and browsers does not stand in the log."""
 
 
 async def reads(handraise: Service) -> dict[str, dict[str, Any]]:

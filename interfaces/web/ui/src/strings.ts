@@ -37,6 +37,7 @@ export const strings = {
     failed: "This could not be shown.",
     unreachable: "The server cannot be reached.",
     retry: "Try again",
+    dismiss: "Dismiss",
     crashed: "Something went wrong on this page. Nothing that you sent was lost.",
     reload: "Reload",
   },

@@ -5,13 +5,14 @@ import { Alert, List } from "@mantine/core";
 import { Refused } from "../api/client";
 import { reasonOf } from "../lib/State";
 import { strings } from "../strings";
+import classes from "./Settings.module.css";
 
 export function Refusal({ error, title = strings.settings.notSaved }: { error: unknown; title?: string }) {
   if (error === null) return null;
   const errors = error instanceof Refused ? error.errors : [];
   const wait = error instanceof Refused && error.status === 429 ? error.retryAfterSeconds : null;
   return (
-    <Alert color="red" variant="outline" title={title} role="alert" p="sm">
+    <Alert color="red" variant="outline" title={title} role="alert" p="sm" classNames={{ title: classes.refused }}>
       {errors.length > 0 ? (
         <List size="sm" spacing={2}>
           {errors.map(({ path, message }) => (

@@ -16,6 +16,7 @@ import { Lists } from "./Lists";
 import { People } from "./People";
 import { RequestTypes } from "./RequestTypes";
 import classes from "./Settings.module.css";
+import { Slack } from "./Slack";
 
 const text = strings.settings;
 
@@ -27,6 +28,7 @@ const PARTS: { path: string; label: string; Part: ComponentType }[] = [
   { path: "categories", label: text.categories.title, Part: Categories },
   { path: "request-types", label: text.requestTypes.title, Part: RequestTypes },
   { path: "keys", label: text.keys.title, Part: Keys },
+  { path: "slack", label: text.slack.title, Part: Slack },
   { path: "import-export", label: text.document.title, Part: ImportExport },
 ];
 
