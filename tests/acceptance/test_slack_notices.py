@@ -118,8 +118,8 @@ async def test_the_notice(handraise: Service, slack: FakeSlack, clock: StoppedCl
         "|2026-03-02 11:00 UTC>",
     ):
         assert part in said
-    ((_, button),) = elements(message.blocks)
-    assert (button["type"], button["url"]) == ("button", f"{URL}/requests/{asked['id']}")
+    assert list(elements(message.blocks)) == []
+    assert said.rstrip().endswith(f"<{URL}/requests/{asked['id']}|Open in Handraise>")
     assert "Deploy *build 2041*? It is tested." in message.text
     (call,) = slack.calls_of("chat.postMessage")
     assert call.arguments["unfurl_links"] is call.arguments["unfurl_media"] is False
@@ -291,14 +291,14 @@ async def test_nothing_that_an_agent_writes_is_live(handraise: Service, slack: F
     """C20: no mention and no link; it shows literally, as message, context, and in the text of a notification."""
     await handraise.person("alice")
     message = HOSTILE
-    await handraise.ask(message=message, context=message, assignment_strategy=TO_ALICE)
+    asked = await handraise.ask(message=message, context=message, assignment_strategy=TO_ALICE)
     await carried_out_until(handraise, clock, minutes(5))
     (posted,) = slack.messages
     assert posted.mentions == []
     escaped = message.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").rstrip()
     assert words(posted).count(escaped) == 2
     own = re.findall(r"<[^>]*>", words(posted) + posted.text)
-    assert own == []
+    assert own == [f"<{URL}/requests/{asked['id']}|Open in Handraise>"]
     assert "if a &lt; b &amp;&amp; ping &lt;!channel&gt;" in posted.text
 
 
