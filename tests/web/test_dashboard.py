@@ -131,8 +131,7 @@ def test_each_choice_narrows(web: Web) -> None:
     with_people(web)
     web.ask(message="Alice's", assignment_strategy={"type": "SpecificUser", "userID": "alice"}, request_type="review")
     web.ask(message="Anybody's", assignment_strategy=SHARED)
-    web.ask(message="Answered", request_type="clarification")
-    answered = web.admin.get("/api/requests", params={"q": "Answered"}).json()["items"][0]
+    answered = web.ask(message="Answered", request_type="clarification")
     web.admin.post(f"/api/requests/{answered['id']}/respond", json={"text": "Yes"})
     page = web.sign_in(path="/dashboard")
 

@@ -157,6 +157,7 @@ def test_going_through_by_keyboard(web: Web) -> None:
     page.keyboard.press("j")
     expect(page).to_have_url(f"{web.url}/requests/{asked[2]['id']}")
     expect(row(page, "Number 3?")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("heading", name="Approval from Default agent")).to_be_focused()
     page.go_back()
     expect(page).to_have_url(f"{web.url}/inbox")
     expect(row(page, "Number 3?")).to_be_focused()

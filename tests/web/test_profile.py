@@ -120,7 +120,7 @@ def test_too_many_attempts_say_how_long_to_wait(web: Web) -> None:
         page.get_by_label("Current password", exact=True).fill(f"wrong {number}")
         with page.expect_response(lambda response: response.request.method == "PATCH"):
             page.get_by_role("button", name="Set password").click()
-    expect(page.get_by_role("alert")).to_contain_text("Try again in")
+    expect(page.get_by_role("alert", name="Not saved")).to_contain_text("Try again in")
 
 
 def test_signing_out_everywhere(web: Web) -> None:
