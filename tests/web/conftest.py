@@ -1,4 +1,4 @@
-"""Fixtures for tests in a browser: one Chromium for all of them, a server of its own for each."""
+"""Fixtures for tests in a browser: one Chromium for a module, a server of its own for each test."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tests.support.web import Web, chromium, web_server
 expect.set_options(timeout=10_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Ended with the module: while Playwright runs, no other test of this process can have an event loop."""
     with chromium() as browser:
         yield browser
 
