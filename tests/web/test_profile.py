@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.web import Web
+
+pytestmark = pytest.mark.thorough
 
 PASSWORD = "correct horse battery"
 

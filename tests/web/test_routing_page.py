@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 
 def choose(page: Page, label: str, option: str) -> None:
     page.get_by_role("combobox", name=label, exact=True).click()

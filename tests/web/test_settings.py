@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 LADDER = {
     "type": "SpecificUser",
     "userID": "alice",

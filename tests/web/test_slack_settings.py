@@ -19,6 +19,8 @@ from tests.support.slack import BOT_TOKEN as WORKING_BOT_TOKEN
 from tests.support.slack import CHANNEL, PATIENCE, FakeSlack, fake_slack
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 CONFIG = "/api/human-feedback/slack/config"
 BOT_TOKEN = "xoxb-1000000000-SecretOfTheBot-1234"
 APP_TOKEN = "xapp-1-A0APP-SecretOfTheApp-5678"
