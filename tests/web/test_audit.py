@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 SCRIPT = "[x](javascript:alert(1)) <img src=x onerror=\"document.title='taken'\">"
 
 

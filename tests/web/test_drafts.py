@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.web import Web
 from tests.web.answering import field, opened, send, stored
+
+pytestmark = pytest.mark.thorough
 
 TO_ADMIN = {"type": "SpecificUser", "userID": "admin"}
 FORM = {

@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 TO_ONCALL = {"type": "SharedInbox", "listID": "oncall"}
 
 

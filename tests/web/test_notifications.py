@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.support.web import Web
+
+pytestmark = pytest.mark.thorough
 
 GRANTED = ["notifications"]
 TITLE = "Human feedback required"

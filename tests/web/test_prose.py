@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.web import Web
 
+pytestmark = pytest.mark.thorough
+
 FAMILY = "👩‍👩‍👧‍👦 🇺🇳 👍🏽"
 RLO = "\u202e"
 LAST_LINE = 'shutil.rmtree("/srv/data/production")'

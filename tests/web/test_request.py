@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.web import Web
+
+pytestmark = pytest.mark.thorough
 
 ONCALL = {"type": "SharedInbox", "listID": "oncall"}
 
