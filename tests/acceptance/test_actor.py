@@ -69,7 +69,8 @@ async def everybody(postgres: TestServer, template: str, folder: Path, **setting
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    async with everybody(postgres, template, tmp_path_factory.mktemp("all"), push_allow_private=True) as made:
+    settings = {"push_allow_private": True, "push_delay_seconds": 86_400}  # no notice comes while a test looks
+    async with everybody(postgres, template, tmp_path_factory.mktemp("all"), **settings) as made:
         yield made
 
 
