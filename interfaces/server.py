@@ -73,7 +73,7 @@ async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lam
             except OSError as error:  # somebody else bound it too, and listened first
                 raise CannotListen(settings.host, settings.port, error) from None
             first = await ensure_credentials(app.directory, app.keys, settings, admin_key=admin_key)
-            server = _Server(app.api, settings, app.let_go)
+            server = Server(app.api, settings, app.let_go)
             stop.server = server
             link = None
             if first:
@@ -84,7 +84,7 @@ async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lam
             await server.serve(sockets=[listener])
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Uvicorn's server without its signal handlers, telling `on_stop` when it stops."""
 
     def __init__(self, api: ASGIApp, settings: Settings, on_stop: Callable[[], None]) -> None:

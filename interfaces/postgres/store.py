@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -58,6 +58,9 @@ class _Row:
     wrapped_key: bytes | None
 
 
+A = TypeVar("A", bound=Aggregate)
+
+
 class PostgresEventStore:
     """Implements `application.ports.EventStore`."""
 
@@ -84,26 +87,24 @@ class PostgresEventStore:
         return await self._open(await self._rows(id))
 
     async def access_key(self, id: UUID) -> AccessKey | None:
-        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
-        return aggregate if isinstance(aggregate, AccessKey) else None
+        return await self._aggregate(AccessKey, id)
 
     async def session(self, id: UUID) -> Session | None:
-        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
-        return aggregate if isinstance(aggregate, Session) else None
+        return await self._aggregate(Session, id)
 
     async def sign_in_link(self, id: UUID) -> SignInLink | None:
-        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
-        return aggregate if isinstance(aggregate, SignInLink) else None
+        return await self._aggregate(SignInLink, id)
 
     async def embed_token(self, id: UUID) -> EmbedToken | None:
-        aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
-        return aggregate if isinstance(aggregate, EmbedToken) else None
+        return await self._aggregate(EmbedToken, id)
 
     async def slack_configuration(self) -> SlackConfiguration | None:
-        aggregate = rebuild(event for _, event in await self._open(await self._rows(CONFIGURATION_ID)))
-        return aggregate if isinstance(aggregate, SlackConfiguration) else None
+        return await self._aggregate(SlackConfiguration, CONFIGURATION_ID)
 
     async def entry(self, kind: type[E], id: UUID) -> E | None:
+        return await self._aggregate(kind, id)
+
+    async def _aggregate(self, kind: type[A], id: UUID) -> A | None:
         aggregate = rebuild(event for _, event in await self._open(await self._rows(id)))
         return aggregate if isinstance(aggregate, kind) else None
 

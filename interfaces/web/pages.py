@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
 from fastapi import APIRouter, Request
@@ -45,7 +44,6 @@ _EMBEDDED = ("/embed/inbox", "/embed/requests/{id}")
 
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml",
@@ -140,7 +138,7 @@ class _Built:
         assets = self._root.joinpath("assets")
         if assets.is_dir():
             found += [f"assets/{each.name}" for each in assets.iterdir()]
-        return sorted(name for name in found if PurePosixPath(name).suffix in _MEDIA_TYPES and name != "index.html")
+        return sorted(name for name in found if PurePosixPath(name).suffix in _MEDIA_TYPES)
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None where there is none."""
@@ -151,5 +149,4 @@ class _Built:
 
 
 def _here(name: str) -> bytes:
-    file: Traversable = files("interfaces.web").joinpath(name)
-    return file.read_bytes()
+    return files("interfaces.web").joinpath(name).read_bytes()

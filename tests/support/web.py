@@ -7,18 +7,18 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from interfaces.app import running
 from interfaces.bootstrap import ensure_credentials
+from interfaces.server import BACKLOG, Server
 from interfaces.settings import Settings
 from tests.support.processes import PATIENCE, ServerProcess, until
 
@@ -126,7 +126,7 @@ class ServerThread(ServerProcess):
         super().__init__(data_dir, database_url)
         self._settings = Settings(data_dir=data_dir, database_url=database_url, **{"port": self.port} | settings)
         self._loop = asyncio.new_event_loop()
-        self._server: uvicorn.Server | None = None
+        self._server: Server | None = None
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._serve()], daemon=True)
         self._ended: BaseException | None = None
 
@@ -149,28 +149,12 @@ class ServerThread(ServerProcess):
         try:
             async with running(self._settings) as app:
                 await ensure_credentials(app.directory, app.keys, self._settings, admin_key=True)
-                config = uvicorn.Config(app.api, port=self.port, lifespan="off", log_config=None, access_log=False)
-                self._server = _Quiet(config, app.let_go)
-                await self._server.serve()
+                self._server = Server(app.api, self._settings, app.let_go)
+                with socket.create_server((self._settings.host, self.port), backlog=BACKLOG) as listener:
+                    await self._server.serve(sockets=[listener])
         except BaseException as error:
             self._ended = error
             raise
-
-
-class _Quiet(uvicorn.Server):
-    """Leaves signals alone, and ends waits and streams when it stops, as the real one does."""
-
-    def __init__(self, config: uvicorn.Config, let_go: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._let_go = let_go
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().call_soon(self._let_go)
-        await super().shutdown(sockets)
 
 
 @contextmanager

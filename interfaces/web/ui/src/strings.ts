@@ -45,6 +45,11 @@ export const strings = {
     over: "You are not signed in here any more",
     reload: "Reload the page that shows this one.",
   },
+  filters: {
+    any: "Any",
+    active: (count: number) => (count === 0 ? "Filters" : `Filters (${count})`),
+    clear: "Clear filters",
+  },
   keys: {
     title: "Keyboard",
     down: "Next request",
@@ -175,8 +180,6 @@ export const strings = {
     search: "Search",
     searchHint: "Words in message, context or id",
     filters: "Filters",
-    filtersActive: (count: number) => (count === 0 ? "Filters" : `Filters (${count})`),
-    clearFilters: "Clear filters",
     status: "Status",
     type: "Type",
     agent: "Agent",
@@ -191,7 +194,6 @@ export const strings = {
     createdTo: "Created before",
     created: "Created",
     ends: "Ends",
-    any: "Any",
     sortBy: "Sort by",
     sorts: {
       "-created_at": "Newest first",
@@ -279,7 +281,6 @@ export const strings = {
     agent: "Agent",
     from: "From",
     to: "Before",
-    any: "Any",
     system: "Handraise itself",
     export: "Export",
     asJsonl: "JSON Lines",

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { answer, api } from "./client";
+import { everyItem } from "./pages";
 import { useSignedIn } from "./session";
 
 export interface Named {
@@ -11,64 +12,32 @@ export interface Named {
   name: string;
 }
 
-interface PageOfNames {
-  items: { id: string; name: string | null }[];
-  next_cursor: string | null;
-}
-
-async function all(page: (cursor: string | undefined) => Promise<PageOfNames>): Promise<Named[]> {
-  const found: Named[] = [];
-  let cursor: string | undefined;
-  do {
-    const { items, next_cursor } = await page(cursor);
-    found.push(...items.map(({ id, name }) => ({ id, name: name ?? id })));
-    cursor = next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return found;
-}
+type Collection = "/api/users" | "/api/lists" | "/api/agents" | "/api/request-types";
 
 const MINUTES = 60_000;
 
+/** All of a collection by name; `unknown` while it is not read, or may not be. */
+function useNamed(collection: Collection, unknown: Named[]): Named[] {
+  const { seesEverything } = useSignedIn();
+  const found = useQuery({
+    queryKey: ["names", collection],
+    staleTime: 5 * MINUTES,
+    enabled: seesEverything || collection === "/api/users", // who there is, everybody may see
+    queryFn: async () => {
+      const items = await everyItem((cursor) =>
+        answer(api.GET(collection, { params: { query: { limit: 200, cursor } } })),
+      );
+      return items.map(({ id, name }) => ({ id, name: name ?? id }));
+    },
+  });
+  return found.data ?? unknown;
+}
+
 /** Everybody, by name: for choosing a person, and for showing who did what. */
-export function usePeople(): Named[] {
-  const found = useQuery({
-    queryKey: ["names", "users"],
-    staleTime: 5 * MINUTES,
-    queryFn: () => all((cursor) => answer(api.GET("/api/users", { params: { query: { limit: 200, cursor } } }))),
-  });
-  return found.data ?? NOBODY;
-}
-
-export function useLists(): Named[] {
-  const found = useQuery({
-    queryKey: ["names", "lists"],
-    staleTime: 5 * MINUTES,
-    enabled: useSignedIn().seesEverything,
-    queryFn: () => all((cursor) => answer(api.GET("/api/lists", { params: { query: { limit: 200, cursor } } }))),
-  });
-  return found.data ?? NOBODY;
-}
-
-export function useAgents(): Named[] {
-  const found = useQuery({
-    queryKey: ["names", "agents"],
-    staleTime: 5 * MINUTES,
-    enabled: useSignedIn().seesEverything,
-    queryFn: () => all((cursor) => answer(api.GET("/api/agents", { params: { query: { limit: 200, cursor } } }))),
-  });
-  return found.data ?? NOBODY;
-}
-
-export function useRequestTypes(): Named[] {
-  const found = useQuery({
-    queryKey: ["names", "request-types"],
-    staleTime: 5 * MINUTES,
-    enabled: useSignedIn().seesEverything,
-    queryFn: () =>
-      all((cursor) => answer(api.GET("/api/request-types", { params: { query: { limit: 200, cursor } } }))),
-  });
-  return found.data ?? SEEDED_TYPES;
-}
+export const usePeople = (): Named[] => useNamed("/api/users", NOBODY);
+export const useLists = (): Named[] => useNamed("/api/lists", NOBODY);
+export const useAgents = (): Named[] => useNamed("/api/agents", NOBODY);
+export const useRequestTypes = (): Named[] => useNamed("/api/request-types", SEEDED_TYPES);
 
 const NOBODY: Named[] = [];
 

@@ -1,11 +1,20 @@
-import { Button, Menu, MultiSelect, Select, TextInput } from "@mantine/core";
-import { DownloadIcon, FilterIcon, SearchIcon } from "@primer/octicons-react";
+import { Button, Menu, MultiSelect } from "@mantine/core";
+import { DownloadIcon } from "@primer/octicons-react";
 import { useId, useState } from "react";
 
-import { useAgents, usePeople, type Named } from "../api/names";
-import { DraftInput } from "../lib/DraftInput";
-import { fromLocalInput, toLocalInput } from "../lib/local-input";
-import type { SetQuery } from "../lib/query";
+import { useAgents, usePeople } from "../api/names";
+import {
+  ClearButton,
+  type Filtered,
+  FilterLine,
+  Filters,
+  InstantFilter,
+  MoreButton,
+  MoreFilterFields,
+  OneFilter,
+  TextFilter,
+  WordsFilter,
+} from "../lib/filters";
 import { strings } from "../strings";
 import classes from "./audit.module.css";
 import { exportOf, FILTERS, isNarrowed, MORE, TYPES } from "./filters";
@@ -14,13 +23,7 @@ const words = strings.audit;
 
 const EVENTS = TYPES.map((value) => ({ value, label: strings.events.types[value] ?? value }));
 
-interface Props {
-  query: URLSearchParams;
-  setQuery: SetQuery;
-  problems: Record<string, string>;
-}
-
-export function AuditFilters({ query, setQuery, problems }: Props) {
+export function AuditFilters({ query, setQuery, problems }: Filtered) {
   const people = usePeople();
   const agents = useAgents();
   const system = { id: "system", name: words.system };
@@ -29,42 +32,11 @@ export function AuditFilters({ query, setQuery, problems }: Props) {
   const [wanted, setWanted] = useState(active > 0);
   const open = wanted || MORE.some((name) => name in problems);
   const id = useId();
-  const one = (name: string, label: string, named: Named[]) => (
-    <Select
-      label={label}
-      placeholder={words.any}
-      data={choices(named, query.get(name))}
-      value={query.get(name)}
-      error={problems[name]}
-      searchable
-      clearable
-      limit={100}
-      onChange={(value) => setQuery({ [name]: value })}
-    />
-  );
-  const instant = (name: string, label: string) => (
-    <TextInput
-      type="datetime-local"
-      label={label}
-      value={toLocalInput(query.get(name))}
-      error={problems[name]}
-      onChange={({ currentTarget }) => setQuery({ [name]: fromLocalInput(currentTarget.value) }, { replace: true })}
-    />
-  );
+  const filtered = { query, setQuery, problems };
   return (
-    <div role="search" aria-label={words.filters}>
-      <div className={classes.first}>
-        <DraftInput
-          className={classes.search}
-          aria-label={words.search}
-          placeholder={words.searchHint}
-          leftSection={<SearchIcon />}
-          type="search"
-          maxLength={500}
-          value={query.get("q") ?? ""}
-          error={problems.q}
-          onCommit={(q, goingOn) => setQuery({ q }, { replace: goingOn })}
-        />
+    <Filters label={words.filters}>
+      <FilterLine>
+        <WordsFilter {...filtered} label={words.search} hint={words.searchHint} />
         <MultiSelect
           className={classes.types}
           aria-label={words.type}
@@ -76,15 +48,7 @@ export function AuditFilters({ query, setQuery, problems }: Props) {
           clearable
           onChange={(type) => setQuery({ type })}
         />
-        <Button
-          variant="default"
-          leftSection={<FilterIcon />}
-          aria-expanded={open}
-          aria-controls={id}
-          onClick={() => setWanted(!open)}
-        >
-          {strings.dashboard.filtersActive(active)}
-        </Button>
+        <MoreButton active={active} open={open} controls={id} onToggle={() => setWanted(!open)} />
         <Menu position="bottom-end">
           <Menu.Target>
             <Button variant="default" leftSection={<DownloadIcon />}>
@@ -102,41 +66,25 @@ export function AuditFilters({ query, setQuery, problems }: Props) {
           </Menu.Dropdown>
         </Menu>
         {isNarrowed(query) && (
-          <Button
-            variant="subtle"
-            onClick={() => setQuery(Object.fromEntries(FILTERS.map((name) => [name, null])))}
-          >
-            {strings.dashboard.clearFilters}
-          </Button>
+          <ClearButton onClear={() => setQuery(Object.fromEntries(FILTERS.map((name) => [name, null])))} />
         )}
-      </div>
+      </FilterLine>
       <div id={id}>
         {open && (
-          <div className={classes.more}>
-            {one("actor", words.actor, [system, ...people, ...agents.filter((agent) => !knows(people, agent.id))])}
-            {one("agent", words.agent, agents)}
-            <DraftInput
-              label={words.requestId}
-              placeholder={words.any}
-              value={query.get("request_id") ?? ""}
-              error={problems.request_id}
-              onCommit={(value, goingOn) => setQuery({ request_id: value }, { replace: goingOn })}
+          <MoreFilterFields>
+            <OneFilter
+              {...filtered}
+              name="actor"
+              label={words.actor}
+              named={[system, ...people, ...agents.filter((agent) => !people.some(({ id }) => id === agent.id))]}
             />
-            {instant("from", words.from)}
-            {instant("to", words.to)}
-          </div>
+            <OneFilter {...filtered} name="agent" label={words.agent} named={agents} />
+            <TextFilter {...filtered} name="request_id" label={words.requestId} />
+            <InstantFilter {...filtered} name="from" label={words.from} />
+            <InstantFilter {...filtered} name="to" label={words.to} />
+          </MoreFilterFields>
         )}
       </div>
-    </div>
+    </Filters>
   );
-}
-
-function knows(named: Named[], id: string): boolean {
-  return named.some((each) => each.id === id);
-}
-
-function choices(named: Named[], chosen: string | null): { value: string; label: string }[] {
-  const known = named.map(({ id, name }) => ({ value: id, label: name }));
-  const isKnown = chosen === null || knows(named, chosen);
-  return isKnown ? known : [...known, { value: chosen, label: chosen }];
 }

@@ -5,7 +5,7 @@ import { SyncIcon } from "@primer/octicons-react";
 import { useMemo } from "react";
 
 import { useSignedIn } from "../api/session";
-import { problemsIn } from "../dashboard/filters";
+import { problemsIn } from "../lib/problems";
 import { useQueryOf } from "../lib/query";
 import { Empty, Failure, Loading } from "../lib/State";
 import { usePageTitle } from "../shell/title";

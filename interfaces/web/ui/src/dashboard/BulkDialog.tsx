@@ -8,7 +8,7 @@ import { complain } from "../lib/notify";
 import { strings } from "../strings";
 import { change, type Change, type Result, type Target } from "./bulk";
 import { BulkResults } from "./BulkResults";
-import { problemsIn } from "./filters";
+import { problemsIn } from "../lib/problems";
 
 const words = strings.bulk;
 

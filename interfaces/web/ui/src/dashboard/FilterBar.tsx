@@ -1,9 +1,8 @@
-import { Button, Group, MultiSelect, Select } from "@mantine/core";
-import { FilterIcon, SearchIcon } from "@primer/octicons-react";
+import { Group, MultiSelect, Select } from "@mantine/core";
 import { useId, useState } from "react";
 
 import { useRequestTypes } from "../api/names";
-import { DraftInput } from "../lib/DraftInput";
+import { ClearButton, type Filtered, FilterLine, Filters, MoreButton, WordsFilter } from "../lib/filters";
 import type { SetQuery } from "../lib/query";
 import { strings } from "../strings";
 import classes from "./dashboard.module.css";
@@ -20,11 +19,7 @@ const STATUSES = [
 ];
 const SORTS = Object.entries(words.sorts).map(([value, label]) => ({ value, label }));
 
-interface Props {
-  query: URLSearchParams;
-  setQuery: SetQuery;
-  /** What the server did not understand, by filter. */
-  problems: Record<string, string>;
+interface Props extends Filtered {
   choices: Choices;
 }
 
@@ -36,21 +31,12 @@ export function FilterBar({ query, setQuery, problems, choices }: Props) {
   const open = wanted || misunderstood;
   // Another place in the list has no meaning in a list that is narrowed otherwise.
   const narrow: SetQuery = (change, options) => setQuery({ ...change, cursor: null, page: null }, options);
+  const filtered = { query, setQuery: narrow, problems };
   const clear = () => narrow(Object.fromEntries(ALL.map((name) => [name, null])));
   return (
-    <div role="search" aria-label={words.filters} className={classes.filters}>
-      <div className={classes.first}>
-        <DraftInput
-          className={classes.search}
-          aria-label={words.search}
-          placeholder={words.searchHint}
-          leftSection={<SearchIcon />}
-          type="search"
-          maxLength={500}
-          value={query.get("q") ?? ""}
-          error={problems.q}
-          onCommit={(q, goingOn) => narrow({ q }, { replace: goingOn })}
-        />
+    <Filters label={words.filters}>
+      <FilterLine>
+        <WordsFilter {...filtered} label={words.search} hint={words.searchHint} />
         <MultiSelect
           className={classes.statuses}
           aria-label={words.status}
@@ -71,25 +57,13 @@ export function FilterBar({ query, setQuery, problems, choices }: Props) {
           onChange={(sort) => narrow({ sort })}
         />
         <Group gap="xs" wrap="nowrap">
-          <Button
-            variant="default"
-            leftSection={<FilterIcon />}
-            aria-expanded={open}
-            aria-controls={id}
-            onClick={() => setWanted(!open)}
-          >
-            {words.filtersActive(howManyMore(query))}
-          </Button>
-          {isNarrowed(query) && (
-            <Button variant="subtle" onClick={clear}>
-              {words.clearFilters}
-            </Button>
-          )}
+          <MoreButton active={howManyMore(query)} open={open} controls={id} onToggle={() => setWanted(!open)} />
+          {isNarrowed(query) && <ClearButton onClear={clear} />}
         </Group>
-      </div>
+      </FilterLine>
       <div id={id}>
-        {open && <MoreFilters query={query} narrow={narrow} problems={problems} choices={choices} types={types} />}
+        {open && <MoreFilters {...filtered} choices={choices} types={types} />}
       </div>
-    </div>
+    </Filters>
   );
 }

@@ -1,11 +1,8 @@
-import { MultiSelect, Select, TextInput } from "@mantine/core";
+import { MultiSelect } from "@mantine/core";
 
 import type { Named } from "../api/names";
-import { DraftInput } from "../lib/DraftInput";
-import { fromLocalInput, toLocalInput } from "../lib/local-input";
-import type { SetQuery } from "../lib/query";
+import { choices, type Filtered, InstantFilter, MoreFilterFields, OneFilter, TextFilter } from "../lib/filters";
 import { strings } from "../strings";
-import classes from "./dashboard.module.css";
 
 const words = strings.dashboard;
 
@@ -16,78 +13,37 @@ export interface Choices {
   lists: Named[];
 }
 
-interface Props {
-  query: URLSearchParams;
-  narrow: SetQuery;
-  problems: Record<string, string>;
+interface Props extends Filtered {
   choices: Choices;
   types: Named[];
 }
 
-/** An id that nobody knows still shows, so that one sees what was asked for. */
-function options(named: Named[], chosen: string[]): { value: string; label: string }[] {
-  const known = named.map(({ id, name }) => ({ value: id, label: name }));
-  const unknown = chosen.filter((id) => !named.some((each) => each.id === id));
-  return [...known, ...unknown.map((id) => ({ value: id, label: id }))];
-}
-
-export function MoreFilters({ query, narrow, problems, choices, types }: Props) {
+export function MoreFilters({ choices: from, types, ...filtered }: Props) {
+  const { query, setQuery, problems } = filtered;
   const chosenTypes = query.getAll("request_type");
-  const one = (name: string, label: string, named: Named[]) => {
-    const chosen = query.get(name);
-    return (
-      <Select
-        label={label}
-        placeholder={words.any}
-        data={options(named, chosen === null ? [] : [chosen])}
-        value={chosen}
-        error={problems[name]}
-        searchable
-        clearable
-        limit={100}
-        onChange={(value) => narrow({ [name]: value })}
-      />
-    );
-  };
   const text = (name: string, label: string, inputMode?: "numeric") => (
-    <DraftInput
-      label={label}
-      placeholder={words.any}
-      value={query.get(name) ?? ""}
-      error={problems[name]}
-      inputMode={inputMode}
-      maxLength={500}
-      onCommit={(value, goingOn) => narrow({ [name]: value }, { replace: goingOn })}
-    />
+    <TextFilter {...filtered} name={name} label={label} inputMode={inputMode} maxLength={500} />
   );
-  const instant = (name: string, label: string) => (
-    <TextInput
-      type="datetime-local"
-      label={label}
-      value={toLocalInput(query.get(name))}
-      error={problems[name]}
-      onChange={({ currentTarget }) => narrow({ [name]: fromLocalInput(currentTarget.value) }, { replace: true })}
-    />
-  );
+  const nobody = { id: "nobody", name: words.nobody };
   return (
-    <div className={classes.more}>
+    <MoreFilterFields>
       <MultiSelect
         label={words.type}
-        placeholder={chosenTypes.length === 0 ? words.any : undefined}
-        data={options(types, chosenTypes)}
+        placeholder={chosenTypes.length === 0 ? strings.filters.any : undefined}
+        data={choices(types, chosenTypes)}
         value={chosenTypes}
         error={problems.request_type}
         clearable
-        onChange={(value) => narrow({ request_type: value })}
+        onChange={(value) => setQuery({ request_type: value })}
       />
-      {one("agent", words.agent, choices.agents)}
-      {one("assigned_to", words.assignedTo, [{ id: "nobody", name: words.nobody }, ...choices.people])}
-      {one("list", words.list, choices.lists)}
+      <OneFilter {...filtered} name="agent" label={words.agent} named={from.agents} />
+      <OneFilter {...filtered} name="assigned_to" label={words.assignedTo} named={[nobody, ...from.people]} />
+      <OneFilter {...filtered} name="list" label={words.list} named={from.lists} />
       {text("run_id", words.runId)}
       {text("priority_min", words.priorityFrom, "numeric")}
       {text("priority_max", words.priorityTo, "numeric")}
-      {instant("created_from", words.createdFrom)}
-      {instant("created_to", words.createdTo)}
-    </div>
+      <InstantFilter {...filtered} name="created_from" label={words.createdFrom} />
+      <InstantFilter {...filtered} name="created_to" label={words.createdTo} />
+    </MoreFilterFields>
   );
 }

@@ -1,6 +1,6 @@
 // What the table of requests is narrowed to: the same words in the address, for the list and for bulk changes.
 
-import { Refused, type Schemas } from "../api/client";
+import type { Schemas } from "../api/client";
 import type { paths } from "../api/schema";
 
 export type ListQuery = NonNullable<paths["/api/requests"]["get"]["parameters"]["query"]>;
@@ -69,10 +69,4 @@ export function bulkFilter(query: URLSearchParams): BulkFilter {
   delete filter.status;
   for (const name of ["priority_min", "priority_max"]) if (name in filter) filter[name] = Number(filter[name]);
   return filter as BulkFilter;
-}
-
-/** What the server does not understand, by the filter that it stands in; null where it is something else. */
-export function problemsIn(error: unknown): Record<string, string> | null {
-  if (!(error instanceof Refused) || error.status !== 422 || error.errors.length === 0) return null;
-  return Object.fromEntries(error.errors.map(({ path, message }) => [path.split("/")[0] ?? "", message]));
 }

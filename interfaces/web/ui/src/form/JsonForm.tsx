@@ -1,11 +1,11 @@
-import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
+import { Stack, Text, Textarea } from "@mantine/core";
 import { useRef, useState } from "react";
 
 import { strings } from "../strings";
 import type { FormProps } from "./AnswerForm";
 import { formOf } from "./drafts";
 import classes from "./form.module.css";
-import { isSubmit, SUBMIT_KEYS } from "./keys";
+import { SendBar, SendingForm } from "./SendingForm";
 
 /** For a schema that has no form: the answer is written as JSON, and the server says what is wrong with it. */
 export function JsonForm({ request, readOnly, sending, draft }: FormProps) {
@@ -25,18 +25,7 @@ export function JsonForm({ request, readOnly, sending, draft }: FormProps) {
   };
   const said = sending.problems.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join(" ");
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-      onKeyDown={(event) => {
-        if (!isSubmit(event) || readOnly) return;
-        event.preventDefault();
-        send();
-      }}
-    >
+    <SendingForm readOnly={readOnly} send={send}>
       <Stack gap="xs">
         <Textarea
           ref={field}
@@ -61,18 +50,9 @@ export function JsonForm({ request, readOnly, sending, draft }: FormProps) {
             {JSON.stringify(request.response_schema, null, 2)}
           </Text>
         </details>
-        {!readOnly && (
-          <Group gap="sm">
-            <Button type="submit" loading={sending.busy}>
-              {strings.form.send}
-            </Button>
-            <Text size="xs" c="dimmed" visibleFrom="sm">
-              {SUBMIT_KEYS}
-            </Text>
-          </Group>
-        )}
+        {!readOnly && <SendBar busy={sending.busy} />}
       </Stack>
-    </form>
+    </SendingForm>
   );
 }
 

@@ -1,6 +1,6 @@
 // The form of a response schema.
 
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Stack, Text } from "@mantine/core";
 // From their own files: the index draws in a validator that compiles.
 import StringField from "@rjsf/core/lib/components/fields/StringField.js";
 import RjsfForm from "@rjsf/core/lib/components/Form.js";
@@ -21,7 +21,7 @@ import { strings } from "../strings";
 import type { FormProps } from "./AnswerForm";
 import { formOf, marksSecrets } from "./drafts";
 import { JsonForm } from "./JsonForm";
-import { isSubmit, SUBMIT_KEYS } from "./keys";
+import { isSubmit } from "./keys";
 import { displayOf } from "./schema/display";
 import { fields } from "./schema/fields";
 import { at, sameJson, type Schema, stepsOf } from "./schema/json";
@@ -31,6 +31,7 @@ import { hintsOf } from "./schema/ui";
 import { type Problem, problemsOf, validator } from "./schema/validator";
 import { finished, startOf } from "./schema/values";
 import { type Surroundings, widgets } from "./schema/widgets";
+import { SendBar } from "./SendingForm";
 
 const NOTHING_BY_ITSELF = {
   arrayMinItems: { populate: "never" },
@@ -147,16 +148,7 @@ function Fields({ request, readOnly, sending, draft, shown }: FieldsProps) {
               ))}
             </Alert>
           )}
-          {!readOnly && (
-            <Group gap="sm">
-              <Button type="submit" loading={sending.busy}>
-                {strings.form.send}
-              </Button>
-              <Text size="xs" c="dimmed" visibleFrom="sm">
-                {SUBMIT_KEYS}
-              </Text>
-            </Group>
-          )}
+          {!readOnly && <SendBar busy={sending.busy} />}
         </Stack>
       </RjsfForm>
     </div>

@@ -1,11 +1,11 @@
-import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
+import { Stack, Textarea } from "@mantine/core";
 import { useRef, useState } from "react";
 
 import { strings } from "../strings";
 import type { FormProps } from "./AnswerForm";
 import { textOf } from "./drafts";
-import { isSubmit, SUBMIT_KEYS } from "./keys";
 import { SecretInput } from "./SecretInput";
+import { SendBar, SendingForm } from "./SendingForm";
 
 interface Props extends FormProps {
   label?: string;
@@ -39,18 +39,7 @@ export function TextForm({ request, readOnly, sending, draft, label, action, not
     onChange: (event: { currentTarget: { value: string } }) => change(event.currentTarget.value),
   };
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-      onKeyDown={(event) => {
-        if (!isSubmit(event) || readOnly) return;
-        event.preventDefault();
-        send();
-      }}
-    >
+    <SendingForm readOnly={readOnly} send={send}>
       <Stack gap="xs">
         {request.secret ? (
           <SecretInput {...shared} isCode />
@@ -58,17 +47,10 @@ export function TextForm({ request, readOnly, sending, draft, label, action, not
           <Textarea {...shared} autosize minRows={3} maxRows={24} />
         )}
         {!readOnly && (
-          <Group gap="sm">
-            <Button type="submit" variant={notThis === undefined ? "filled" : "default"} loading={sending.busy}>
-              {action ?? strings.form.send}
-            </Button>
-            <Text size="xs" c="dimmed" visibleFrom="sm">
-              {SUBMIT_KEYS}
-            </Text>
-          </Group>
+          <SendBar busy={sending.busy} label={action} variant={notThis === undefined ? "filled" : "default"} />
         )}
       </Stack>
-    </form>
+    </SendingForm>
   );
 }
 

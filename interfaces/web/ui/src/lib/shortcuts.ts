@@ -1,6 +1,8 @@
 // Keyboard shortcuts: single keys, never while one is typing.
 
-import { useEffect, useRef } from "react";
+import { useEffect } from "react";
+
+import { useNewest } from "./newest";
 
 export type Shortcuts = Record<string, (event: KeyboardEvent) => void>;
 
@@ -23,10 +25,7 @@ export function switchKeys(on: boolean): void {
 
 /** `keys` by `KeyboardEvent.key`; "mod+Enter" works while typing too. While a dialog is open only it hears keys. */
 export function useShortcuts(keys: Shortcuts): void {
-  const newest = useRef(keys);
-  useEffect(() => {
-    newest.current = keys;
-  });
+  const newest = useNewest(keys);
   useEffect(() => {
     function hear(event: KeyboardEvent): void {
       if (event.defaultPrevented || event.isComposing || event.altKey) return;

@@ -1,6 +1,8 @@
 // At once the first time, then at most once in a while, and never without the last call.
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo } from "react";
+
+import { useNewest } from "./newest";
 
 export interface Throttled {
   (): void;
@@ -25,10 +27,7 @@ export function throttled(act: () => void, milliseconds: number): Throttled {
 
 /** Calls the newest `act`; nothing is called any more once the component is gone. */
 export function useThrottled(act: () => void, milliseconds: number): () => void {
-  const newest = useRef(act);
-  useEffect(() => {
-    newest.current = act;
-  });
+  const newest = useNewest(act);
   const call = useMemo(() => throttled(() => newest.current(), milliseconds), [milliseconds]);
   useEffect(() => call.cancel, [call]);
   return call;

@@ -1,9 +1,10 @@
 // The live stream, as the parts of a tab see it.
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 
 import { signInAgain } from "../api/client";
 import { isEmbedded } from "../embed/embedded";
+import { useNewest } from "../lib/newest";
 import { connect } from "./connect";
 import type { Asked, Connection, Frame, Said } from "./frames";
 
@@ -91,10 +92,7 @@ export function follow(user: string): () => void {
  * It may close over anything: the newest one is called.
  */
 export function useFrames(listener: Listener): void {
-  const newest = useRef(listener);
-  useEffect(() => {
-    newest.current = listener;
-  });
+  const newest = useNewest(listener);
   useEffect(() => {
     const stable: Listener = (frames) => newest.current(frames);
     listeners.add(stable);

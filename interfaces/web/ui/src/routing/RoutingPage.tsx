@@ -6,7 +6,7 @@ import { useState } from "react";
 
 import { answer, api } from "../api/client";
 import { useSignedIn } from "../api/session";
-import { problemsIn } from "../dashboard/filters";
+import { problemsIn } from "../lib/problems";
 import { Empty, Failure } from "../lib/State";
 import { usePageTitle } from "../shell/title";
 import { strings } from "../strings";

@@ -5,21 +5,17 @@ import { CheckIcon, CopyIcon } from "@primer/octicons-react";
 import { useRef, useState } from "react";
 
 import { strings } from "../strings";
+import { copy } from "../text/copy";
 
 const text = strings.settings;
 
 export function Copyable({ label, value }: { label: string; value: string }) {
   const field = useRef<HTMLInputElement>(null);
   const [state, setState] = useState<"" | "copied" | "by hand">("");
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(value);
-      setState("copied");
-    } catch {
-      // Not allowed, or not there: browsers offer it on secure pages only.
-      field.current?.select();
-      setState("by hand");
-    }
+  const take = async () => {
+    const copied = await copy(value);
+    if (!copied) field.current?.select();
+    setState(copied ? "copied" : "by hand");
   };
   return (
     <>
@@ -32,7 +28,7 @@ export function Copyable({ label, value }: { label: string; value: string }) {
           flex={1}
           onFocus={({ currentTarget }) => currentTarget.select()}
         />
-        <Button variant="default" leftSection={state === "copied" ? <CheckIcon /> : <CopyIcon />} onClick={copy}>
+        <Button variant="default" leftSection={state === "copied" ? <CheckIcon /> : <CopyIcon />} onClick={take}>
           {text.copy}
         </Button>
       </Group>

@@ -3,6 +3,7 @@
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 
 import { answer, api } from "../api/client";
+import { everyItem } from "../api/pages";
 import { useRememberMe } from "../api/session";
 import type { Entry, Kind } from "./kinds";
 
@@ -14,14 +15,8 @@ export function useEntries<T extends Entry>(kind: Kind<T>): UseQueryResult<T[]> 
     queryKey: ["directory", kind.name],
     staleTime: 0,
     queryFn: async () => {
-      const found: T[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await kind.page({ query: { limit: 200, cursor, min_position: written } });
-        found.push(...(page.items as T[]));
-        cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined);
-      return found;
+      const items = await everyItem((cursor) => kind.page({ query: { limit: 200, cursor, min_position: written } }));
+      return items as T[];
     },
   });
 }

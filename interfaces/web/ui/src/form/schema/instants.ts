@@ -1,5 +1,7 @@
 // Between what a clock on the wall shows and instants, in the viewer's own zone.
 
+import { two, wallClock } from "../../lib/local-input";
+
 export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const LOCAL = /^(\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?$/;
@@ -10,7 +12,7 @@ const HOUR = 3_600_000;
 export function localOf(text: string): string {
   if (!INSTANT.test(text)) return LOCAL.test(text) ? text : "";
   const at = new Date(text);
-  return Number.isNaN(at.getTime()) ? "" : shownAt(at, at.getSeconds() !== 0);
+  return Number.isNaN(at.getTime()) ? "" : wallClock(at, at.getSeconds() !== 0);
 }
 
 /** The instants at which the viewer's clock shows this: one, none or two where clocks are changed. */
@@ -26,12 +28,7 @@ export function instantsOf(local: string): number[] {
 }
 
 function sameClock(at: Date, local: string): boolean {
-  return shownAt(at, true) === (local.length === 16 ? `${local}:00` : local.replace(/\.\d+$/, ""));
-}
-
-function shownAt(at: Date, seconds: boolean): string {
-  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}${seconds ? `:${two(at.getSeconds())}` : ""}`;
+  return wallClock(at, true) === (local.length === 16 ? `${local}:00` : local.replace(/\.\d+$/, ""));
 }
 
 /** RFC 3339: what the clock shows, and its offset then. */
@@ -55,8 +52,4 @@ export function offsetOf(at: number): string {
 /** RFC 3339's time has an offset too: today's. */
 export function timeWithOffset(typed: string): string {
   return `${typed.length === 5 ? `${typed}:00` : typed}${offsetText(Date.now())}`;
-}
-
-function two(number: number): string {
-  return String(number).padStart(2, "0");
 }
