@@ -14,7 +14,7 @@ from application.notices import Notices
 from application.ports import DueStep, DueSteps
 from application.requests import Requests
 from application.tasks import end
-from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY
+from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, UPDATE
 
 SHRED = "shred"
 DEPART = "depart"
@@ -68,6 +68,8 @@ class Deadlines:
                     failures.append(failure)
             moving = {step.request_id for step in steps if step.step == ESCALATE}
             for step in steps:
+                if step.step.startswith(f"{UPDATE}:"):
+                    self._begin(step, now)
                 if not step.step.startswith(f"{NOTIFY}:"):
                     continue
                 held.pop((step.request_id, step.step), None)
@@ -124,8 +126,9 @@ class Deadlines:
                 await self._places.acquire()
         except TimeoutError:
             return
+        carry_out = self._notices.update if step.step.startswith(f"{UPDATE}:") else self._notices.give
         try:
-            await self._notices.give(step.request_id, step.step, now)
+            await carry_out(step.request_id, step.step, now)
         except Exception as error:  # the lease ends, and it is tried again
             self._report("notice not given", error)
         finally:

@@ -18,13 +18,18 @@ from application.ports import Clock, Directory, DueSteps, EventStore, UserEntry,
 from application.retries import ATTEMPTS
 from domain.callers import actor_id, person_actor
 from domain.request import Request
-from domain.timetable import NOTIFY, Notice, retry_after
+from domain.timetable import NOTIFY, UPDATE, Notice, retry_after
 
 URGENT = 20
 """Notices of requests up to this priority do not wait for quiet hours to end."""
 
 DELIVERY_SECONDS = 20.0
 """After which a call counts as failed; shorter than the lease of its step."""
+
+_SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=2), timedelta(minutes=5)
+"""Before an update that failed is tried again: as long as it has been due for, within these bounds."""
+
+_UPDATED_WITHIN = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,13 @@ class Channel(Protocol):
         """Tell them; returns the channel's own reference.
 
         Raises `NobodyToTell`, `TemporaryFailure` or `PermanentFailure`.
+        """
+        ...
+
+    async def update(self, request: Request, reference: Mapping[str, str]) -> None:
+        """Make what `deliver` left behind, where `reference` says, show how the request stands now.
+
+        Raises `TemporaryFailure` or `PermanentFailure`.
         """
         ...
 
@@ -145,6 +157,48 @@ class Notices:
             await self._due.postpone(request_id, kind, min(later))
         else:
             await self._due.done(request_id, kind)
+
+    async def update(self, request_id: UUID, kind: str, now: datetime) -> None:
+        """Have this channel (`update:<channel>`) show how the request stands: all that it ever told of it."""
+        channel = self._channels.get(kind.removeprefix(f"{UPDATE}:"))
+        version = 0
+        while channel is not None and channel.delay is not None:
+            request = await self._store.request(request_id)
+            if request is None or request.version == version:
+                break
+            version = request.version  # were it to change meanwhile, older news might come last
+            wait = timedelta(0)
+            for reference in request.shown.get(channel.name, ()):
+                wait = max(wait, await self._show(channel, request, reference))
+            if wait:
+                changed = request.closing or request.moved
+                since = now - (request.asked if changed is None else changed).timestamp
+                if since < _UPDATED_WITHIN:
+                    await self._due.postpone(request_id, kind, now + max(wait, min(since, _LONGEST_WAIT)))
+                    return
+                self._report("update given up", {"channel": channel.name, "request_id": str(request_id)})
+        await self._due.done(request_id, kind)
+
+    async def _show(self, channel: Channel, request: Request, reference: Mapping[str, str]) -> timedelta:
+        """How long to wait before it is tried again; nothing where it is shown, or never will be."""
+        error: Exception
+        try:
+            async with asyncio.timeout(self._give_up_after):
+                await channel.update(request, reference)
+        except TemporaryFailure as failure:
+            return max(failure.after or timedelta(0), _SHORTEST_WAIT)
+        except TimeoutError:
+            return _SHORTEST_WAIT
+        except PermanentFailure as failure:
+            error = failure
+        except Exception as failure:  # a fault of the channel's own must not stop the others, nor be tried for ever
+            error = failure
+        else:
+            return timedelta(0)
+        facts = {"channel": channel.name, "request_id": str(request.id)}
+        known = isinstance(error, PermanentFailure)
+        self._report("update failed", facts | {"error": str(error) if known else type(error).__name__})
+        return timedelta(0)
 
     async def _person(self, to: str | None) -> UserEntry | None:
         id = actor_id(to) if to is not None and to.startswith("user:") else None

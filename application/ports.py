@@ -11,7 +11,7 @@ from uuid import UUID
 from domain.access_keys import AccessKey
 from domain.answers import Answer
 from domain.answers import SchemaValidator as SchemaValidator
-from domain.callers import Caller, Role
+from domain.callers import Caller, PersonCaller, Role
 from domain.directory import DirectoryEntry
 from domain.errors import FieldError
 from domain.recorded import RecordedEvent
@@ -263,6 +263,14 @@ class Directory(Protocol):
 
     async def authenticate_session(self, sha256: bytes) -> Caller | None:
         """Whose session a token is; None for one that is unknown, closed, over, or of an inactive person."""
+        ...
+
+    async def person(self, user_id: UUID) -> PersonCaller | None:
+        """This person as a caller, known by what a channel says of them; None for one who is not active."""
+        ...
+
+    async def user_with_slack_id(self, slack_user_id: str) -> UUID | None:
+        """The active person whose entry has this Slack id."""
         ...
 
     async def may_sign_in(self, user_id: UUID) -> bool:

@@ -438,6 +438,17 @@ class Requests:
 
         return (await self._change(id, by, decide, sealed))[0]
 
+    async def refuse_stranger(self, id: UUID, stranger: str, via: Via) -> None:
+        """Record that somebody tried to answer whom the directory does not know, by what their channel calls them."""
+
+        async def attempt() -> None:
+            request = await self._store.request(id)
+            if request is not None:
+                request.refuse_stranger(stranger, via, self._clock.now())
+                await self._store.save(request)
+
+        await until_saved(attempt, f"request {id}")
+
     async def cancel(self, id: UUID, by: Caller, reason: str | None) -> Request:
         """Withdraw the request. Raises `NotFound`, `NotAllowed` or `AlreadyClosed`."""
         _check_text("reason", reason)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, Literal, Protocol
+from uuid import UUID
 
 from application.directory import check_administrator
 from application.ports import Clock, EventStore
@@ -21,11 +23,38 @@ class Tested:
     message: str
 
 
+ConnectionState = Literal["off", "connecting", "connected", "failing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How this server's connection to Slack is, since when, and in words what is wrong."""
+
+    state: ConnectionState
+    since: datetime
+    error: str | None = None
+
+
 class StoredSlackSettings(Protocol):
     """The settings that all replicas go by."""
 
     async def read(self) -> SlackSettings:
         """As they are just now, tokens included; as they are where nobody has set any. Raises `Unavailable`."""
+        ...
+
+
+class SlackMessages(Protocol):
+    """What is where in Slack, and what has come in from there: the same for all replicas."""
+
+    async def request_at(self, channel: str, ts: str, *, patience: float = 0) -> UUID | None:
+        """The request that this message shows, if it is known within so many seconds. Raises `Unavailable`."""
+        ...
+
+    async def once(self, key: str, handle: Callable[[], Awaitable[None]]) -> None:
+        """Have `handle` done for this key, once for good; returns when it is, here or on another replica.
+
+        Raises what `handle` raises, and then the next try handles it; `Unavailable` while another one takes long.
+        """
         ...
 
 
@@ -36,10 +65,18 @@ Test = Callable[[SlackSettings], Awaitable[Tested]]
 class SlackAdministration:
     """Administrators look after the settings. No token leaves here unmasked."""
 
-    def __init__(self, store: EventStore, stored: StoredSlackSettings, test: Test, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: EventStore,
+        stored: StoredSlackSettings,
+        test: Test,
+        connection: Callable[[], Connection],
+        clock: Clock,
+    ) -> None:
         self._store = store
         self._stored = stored
         self._test = test
+        self._connection = connection
         self._clock = clock
 
     async def settings(self, by: Caller) -> SlackSettings:
@@ -67,6 +104,11 @@ class SlackAdministration:
             return after.masked, position or await self._store.head()
 
         return await until_saved(attempt, "the configuration of Slack")
+
+    def connection(self, by: Caller) -> Connection:
+        """How the connection of the server that is asked is. Raises `NotAllowed`."""
+        check_administrator(by)
+        return self._connection()
 
     async def test(self, given: Mapping[str, Any], by: Caller) -> Tested:
         """Try out what is stored, with the fields given instead. Raises `NotAllowed` or `Invalid`."""

@@ -19,7 +19,7 @@ from eventsourcing.domain import BaseAggregate
 from domain.answers import Answer, Labels, Question, same_answer
 from domain.assignment import Decision, by_command, excluded_by, into_list, strategy_asked_for
 from domain.audience import Audience
-from domain.callers import SYSTEM, AgentCaller, Caller, PersonCaller, Via
+from domain.callers import SYSTEM, AgentCaller, Caller, PersonCaller, Via, actor_id
 from domain.errors import (
     AlreadyClaimed,
     AlreadyClosed,
@@ -55,7 +55,7 @@ class Status(StrEnum):
 
 
 Outcome = Literal["approved", "rejected", "answered"]
-Refused = Literal["not eligible", "claimed", "closed"]
+Refused = Literal["not eligible", "claimed", "closed", "unknown"]
 
 
 def request_id(agent_id: UUID, unique_id: str) -> UUID:
@@ -132,6 +132,9 @@ class Request(BaseAggregate[UUID]):
             if self.channel == WEB:
                 request.tell(self)
             else:
+                shown = request.shown.setdefault(self.channel, [])
+                if self.reference is not None and self.reference not in shown:
+                    shown.append(self.reference)
                 request.timetable.notified(
                     at=self.timestamp,
                     channel=self.channel,
@@ -218,15 +221,24 @@ class Request(BaseAggregate[UUID]):
             request.closing = self
 
     class AnswerRefused(Event):
-        """Somebody tried to answer who may not, or too late. Kept once for each person and reason."""
+        """Somebody tried to answer who may not, or too late. Kept once for each person and reason.
+
+        `stranger` is what a channel calls somebody whom the directory does not know.
+        """
 
         TOPIC = "handraise.Request.AnswerRefused"
+        class_version = 2
 
         via: str
         why: Refused
+        stranger: str | None
+
+        @staticmethod
+        def upcast_v1_v2(state: dict[str, Any]) -> None:
+            state["stranger"] = None
 
         def remember(self, request: Request) -> None:
-            request.refused.add((self.actor, self.why))
+            request.refused.add((self.stranger or self.actor, self.why))
 
     class Collected(Event):
         """The agent took the sealed answer, with a receipt of its own making (its SHA-256, in hex)."""
@@ -273,6 +285,9 @@ class Request(BaseAggregate[UUID]):
         """Whether those may claim it: it has not moved since."""
         self.closing: Request.Responded | Request.Cancelled | Request.Expired | None = None
         self.refused: set[tuple[str, str]] = set()
+        """(actor, or what a channel calls a stranger; why)"""
+        self.shown: dict[str, list[dict[str, str]]] = {}
+        """By channel, where it shows this request, in the channel's own words."""
         self.collected: Request.Collected | None = None
         self.acknowledged = False
         self.erased = False
@@ -500,7 +515,15 @@ class Request(BaseAggregate[UUID]):
         self, by: Caller, via: Via, now: datetime, why: Literal["not eligible", "claimed", "closed"]
     ) -> None:
         if (by.actor, why) not in self.refused:
-            self.trigger_event(self.AnswerRefused, timestamp=now, actor=by.actor, via=str(via), why=why)
+            self.trigger_event(self.AnswerRefused, timestamp=now, actor=by.actor, via=str(via), why=why, stranger=None)
+
+    def refuse_stranger(self, stranger: str, via: Via, now: datetime) -> None:
+        """Somebody tried to answer whom the directory does not know: `stranger` is what the channel calls them."""
+        why: Refused = "unknown"
+        if (stranger, why) not in self.refused:
+            self.trigger_event(
+                self.AnswerRefused, timestamp=now, actor=SYSTEM, via=str(via), why=why, stranger=stranger
+            )
 
     def _who_may_answer(self, by: Caller) -> str:
         if isinstance(by, AgentCaller):
@@ -765,6 +788,18 @@ class Request(BaseAggregate[UUID]):
             error=error,
             retry_at=retry_at,
         )
+
+    def shows_otherwise(self, event: Event) -> list[str]:
+        """The channels whose messages do not show any more, or never did, how this event, the newest, left things."""
+        match event:
+            case self.Reassigned() | self.Responded() | self.Cancelled() | self.Expired() | self.ContentErased():
+                return [channel for channel, shown in self.shown.items() if shown]
+            case self.Notified() if event.reference is not None:  # it was posted, and meanwhile things went on
+                to = None if event.recipient is None else actor_id(event.recipient)
+                asked = {self.assigned_to, self.assigned_list, *self.told}
+                return [] if self.is_open and (to is None or to in asked) else [event.channel]
+            case _:
+                return []
 
     def snooze(self, until: datetime | None, *, by: Caller, now: datetime) -> None:
         """Put it out of the inbox of whoever is asked until then; None brings it back.

@@ -28,6 +28,8 @@ ESCALATE = "escalate"
 NOTIFY = "notify"
 REMIND = "remind"
 ERASE = "erase"
+UPDATE = "update"
+"""With a channel, as `update:slack`: what it shows of a request is to be as the request stands."""
 
 MOST_REMINDERS = 3
 MOST_ATTEMPTS = 8

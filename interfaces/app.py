@@ -25,7 +25,7 @@ from application.sign_in import SignIn
 from application.slack import SlackAdministration
 from application.subscriptions import Browsers
 from application.waits import Waits
-from domain.request import Request
+from domain.request import Request, instant
 from domain.routing import Chance
 from domain.slack import SlackSettings
 from interfaces.credentials import master_key
@@ -34,7 +34,6 @@ from interfaces.http.api import Hardening, build_api
 from interfaces.http.hardening import allowed_hosts
 from interfaces.http.requests import refusals
 from interfaces.metrics import Metrics
-from interfaces.oidc import OpenIdProvider
 from interfaces.open_requests import OpenRequestsOf
 from interfaces.passwords import Argon2Passwords
 from interfaces.postgres.attempts import PostgresSignInAttempts
@@ -53,6 +52,7 @@ from interfaces.postgres.pool import new_pool, reading
 from interfaces.postgres.routing import RoutingFacts
 from interfaces.postgres.sealing import MasterKey
 from interfaces.postgres.slack import PostgresSlackSettings
+from interfaces.postgres.slack_messages import PostgresSlackMessages
 from interfaces.postgres.store import PostgresEventStore
 from interfaces.postgres.subscriptions import PostgresSubscriptions
 from interfaces.postgres.tail import Tail
@@ -68,8 +68,12 @@ from interfaces.reads import Reads
 from interfaces.scheduler import Scheduler
 from interfaces.schemas import JsonSchemas
 from interfaces.settings import Settings
+from interfaces.slack.answers import Answers
 from interfaces.slack.channel import SlackChannel
+from interfaces.slack.connection import SlackConnection
+from interfaces.slack.people import People
 from interfaces.slack.trial import Trial
+from interfaces.slack.words import Words
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
 from interfaces.web.pages import page_routes
@@ -122,10 +126,12 @@ async def running(
     clock: DatabaseClock | None = None,
     chance: Chance | None = None,
     channels: Sequence[Channel] = (),
+    passwords: Passwords | None = None,
 ) -> AsyncIterator[App]:
     """Everything built, connected and started; stopped in the opposite order on the way out.
 
-    `chance` picks for lists that are to be picked from at random; `channels` tell people of requests.
+    `chance` picks for lists that are to be picked from at random; `channels` tell people of requests; `passwords`
+    hashes.
 
     Raises the named errors of the embedded Postgres, `SchemaTooNew`, `WrongMasterKey`, `UnreadableFile`, or
     psycopg's `OperationalError`.
@@ -182,8 +188,9 @@ async def running(
             any_subscription=lambda: subscriptions.any,
         )
         browsers = Browsers(subscriptions, Subscribing(addresses).check, push.test)
+        people = People(directory)
         in_slack = SlackChannel(
-            lambda: slack.current, directory, clock, api_url=settings.slack_api_url, url=settings.url
+            lambda: slack.current, directory, people, clock, api_url=settings.slack_api_url, url=settings.url
         )
         notices = Notices(store, directory, due, clock, (in_slack, *channels, push), _report)
         requests = Requests(
@@ -201,7 +208,7 @@ async def running(
         sign_in = SignIn(
             store,
             directory,
-            Argon2Passwords(),
+            passwords or Argon2Passwords(),
             PostgresSignInAttempts(pool, clock),
             clock,
             lifetime=timedelta(seconds=settings.session_seconds),
@@ -210,8 +217,14 @@ async def running(
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
         departures = Departures(store, requests, OpenRequestsOf(reads))
-        scheduler = Scheduler(Deadlines(due, requests, departures, notices, _report_failure))
-        provider = OpenIdProvider.of(settings, key)
+        scheduler = Scheduler(
+            Deadlines(due, requests, departures, notices, _report_failure), shown=lambda: slack.current.enabled
+        )
+        provider = None
+        if settings.oidc_issuer is not None:
+            from interfaces.oidc import OpenIdProvider  # takes half a second, which few need
+
+            provider = OpenIdProvider.of(settings, key)
         if provider is not None:
             stack.push_async_callback(provider.close)
         hub = Hub(PostgresFacts(pool), directory)
@@ -219,6 +232,16 @@ async def running(
         verification = Verification(pool, clock)
         stack.push_async_callback(verification.stop)
         metrics = Metrics()
+        messages = PostgresSlackMessages(pool)
+        connection = SlackConnection(
+            lambda: slack.current,
+            Answers(requests, store, messages, people, Words(directory), url=settings.url),
+            clock,
+            api_url=settings.slack_api_url,
+            count=lambda kind, outcome: metrics.slack_envelopes.labels(kind, outcome).inc(),
+            opened=messages.forget_old,
+        )
+        slack.subscribe(connection.changed)
 
         async def signed_head() -> dict[str, Any]:
             return signer.sign(await reading(pool, read_head))
@@ -235,8 +258,10 @@ async def running(
         tail.subscribe(follow)
         tail.subscribe(metrics.count)
         tail.subscribe(scheduler.notice)
+        tail.subscribe(messages.notice)
         key_use = KeyUse(pool, clock)
-        for part in (tail, writer, scheduler, projector, key_use, HeadLog(signed_head)):
+        stack.push_async_callback(messages.stop)
+        for part in (tail, writer, scheduler, projector, key_use, HeadLog(signed_head), connection):
             await part.start()
             stack.push_async_callback(part.stop)
         projector.follow_to(tail.position)
@@ -244,13 +269,18 @@ async def running(
         stack.push_async_callback(hub.stop)
         stack.callback(waits.stop)
 
-        def ready() -> tuple[dict[str, bool], dict[str, int]]:
+        def ready() -> tuple[dict[str, bool], dict[str, Any]]:
             checks = {"writer": writer.connected, "tail": tail.listening, "projector": projector.failure is None}
             if postgres is not None:
                 checks = {"postgres": postgres.running} | checks
             if key.lost:
                 checks["master key"] = False
-            return checks, {"parked_aggregates": projector.parked, "projection_behind": projector.behind}
+            health = connection.health
+            return checks, {
+                "parked_aggregates": projector.parked,
+                "projection_behind": projector.behind,
+                "slack": {"state": health.state, "since": instant(health.since), "error": health.error},
+            }
 
         def observe(route: str, status: int, seconds: float) -> None:
             metrics.http_requests.labels(route, status).inc()
@@ -265,6 +295,11 @@ async def running(
             "handraise_projection_behind", "Positions that the slowest read model is behind", lambda: projector.behind
         )
         metrics.watch("handraise_parked_aggregates", "What read models could not digest", lambda: projector.parked)
+        metrics.watch(
+            "handraise_slack_connected",
+            "1 while Slack is not used, or this server is connected to it",
+            lambda: connection.health.state in ("off", "connected"),
+        )
         metrics.watch("handraise_streams", "Live streams open, now", lambda: len(hub))
         api = build_api(
             requests=requests,
@@ -275,7 +310,7 @@ async def running(
             provider=provider,
             browsers=browsers,
             push_key=vapid.public_key,
-            slack=SlackAdministration(store, slack, Trial(settings.slack_api_url), clock),
+            slack=SlackAdministration(store, slack, Trial(settings.slack_api_url), lambda: connection.health, clock),
             url=settings.url,
             pages=page_routes(settings.embed_origin_list),
             hardening=Hardening(

@@ -28,6 +28,12 @@ class Metrics:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
         )
+        self.slack_envelopes = Counter(
+            "handraise_slack_envelopes",
+            "What came in from Slack, by type and by whether it was taken or will be sent again",
+            ["type", "outcome"],
+            registry=self.registry,
+        )
         self.events = Counter("handraise_events", "Events seen in the log, by type", ["type"], registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:

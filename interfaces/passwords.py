@@ -14,8 +14,9 @@ _AT_ONCE = 2
 class Argon2Passwords:
     """Implements `application.sign_in.Passwords`."""
 
-    def __init__(self) -> None:
-        self._hasher = PasswordHasher()
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        """`hasher` says how dear a hash is; by default as the library's authors advise."""
+        self._hasher = hasher or PasswordHasher()
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._nobodys: str | None = None
 

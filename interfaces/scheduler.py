@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -30,6 +30,7 @@ _PLANS = {
     User.Changed.TOPIC,
     User.Removed.TOPIC,
 }
+_ENDS = {Request.Responded.TOPIC, Request.Cancelled.TOPIC, Request.Expired.TOPIC, Request.ContentErased.TOPIC}
 
 log = structlog.get_logger(__name__)
 
@@ -37,14 +38,17 @@ log = structlog.get_logger(__name__)
 class Scheduler:
     """One task that carries out what is due. Every replica runs one; leases keep them apart."""
 
-    def __init__(self, deadlines: Deadlines) -> None:
+    def __init__(self, deadlines: Deadlines, *, shown: Callable[[], bool]) -> None:
+        """`shown` is whether any channel shows requests, so that what has ended must be shown as such at once."""
         self.deadlines = deadlines
+        self._shown = shown
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def notice(self, recorded: Sequence[Recorded]) -> None:
         """Subscribe this to the tail: new requests bring new times, and so do people who leave."""
-        if any(event.topic in _PLANS for event in recorded):
+        topics = {event.topic for event in recorded}
+        if not topics.isdisjoint(_PLANS) or (not topics.isdisjoint(_ENDS) and self._shown()):
             self._woken.set()
 
     async def start(self) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from interfaces.http.json_bodies import Json
 
-Readiness = Callable[[], tuple[dict[str, bool], dict[str, int]]]
-"""Each part and whether it works; and figures that somebody should look at, which do not stop the work."""
+Readiness = Callable[[], tuple[dict[str, bool], dict[str, Any]]]
+"""Each part and whether it works; and what somebody should look at, which does not stop the work."""
 
 
 def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRouter:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from application.slack import SlackAdministration
+from domain.request import instant
 from domain.slack import LONGEST_DELAY_SECONDS, SlackSettings
 from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.json_bodies import Json
@@ -57,6 +58,14 @@ class SlackTestedView(BaseModel):
     message: str
 
 
+class SlackConnectionView(BaseModel):
+    """How the connection of the server that answers is, since when, and in words what is wrong."""
+
+    state: Literal["off", "connecting", "connected", "failing"]
+    since: str
+    error: str | None
+
+
 def slack_routes(slack: SlackAdministration, authenticate: Authenticate, reads: Reads) -> APIRouter:
     """`/api/human-feedback/slack`."""
     router = APIRouter(
@@ -69,6 +78,17 @@ def slack_routes(slack: SlackAdministration, authenticate: Authenticate, reads: 
     async def config(by: By, min_position: MinPosition = None) -> Json:
         await reads.check(min_position)
         return Json(_view(await slack.settings(by)), headers={"Cache-Control": "no-store"})
+
+    @router.get(
+        "/connection",
+        response_model=SlackConnectionView,
+        summary="How this server's connection to Slack is",
+        responses=refusals(403),
+    )
+    async def connection(by: By) -> Json:
+        found = slack.connection(by)
+        view = {"state": found.state, "since": instant(found.since), "error": found.error}
+        return Json(view, headers={"Cache-Control": "no-store"})
 
     @router.post(
         "/config",

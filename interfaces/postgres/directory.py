@@ -95,6 +95,28 @@ class PostgresDirectory:
             for sha256, id, user_id, role, until, embedded, owns, lists in await reading(self._pool, read)
         }
 
+    async def person(self, user_id: UUID) -> PersonCaller | None:
+        async def read(connection: psycopg.AsyncConnection) -> Any:
+            cursor = await connection.execute(
+                "SELECT u.role, array(SELECT a.id FROM agents a WHERE a.owner = u.id),"
+                " array(SELECT m.list_id FROM list_members m WHERE m.user_id = u.id)"
+                " FROM users u WHERE u.id = %s AND u.active",
+                (user_id,),
+            )
+            return await cursor.fetchone()
+
+        row = await reading(self._pool, read)
+        return (
+            None
+            if row is None
+            else PersonCaller(user_id, Role(row[0]), owns=frozenset(row[1]), lists=frozenset(row[2]))
+        )
+
+    async def user_with_slack_id(self, slack_user_id: str) -> UUID | None:
+        return await self._one(
+            "SELECT id FROM users WHERE slack_user_id = %s AND NOT removed AND active", slack_user_id
+        )
+
     async def may_sign_in(self, user_id: UUID) -> bool:
         return await self._value("SELECT id FROM users WHERE id = %s AND active", user_id) is not None
 

@@ -27,11 +27,14 @@ from domain.request import RECEIPT_LIFETIME, Request
 from domain.request_types import RequestType
 from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import SlackConfiguration
-from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, WEB
+from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, UPDATE, WEB
 from domain.users import User, away
 
 CHANNEL = "handraise"
 """Of every NOTIFY of ours."""
+
+SLACK = "slack"
+"""The channel whose messages people answer where they stand."""
 
 SLACK_CHANGED = "slack"
 """The payload of a NOTIFY that says that servers should look at the settings of Slack."""
@@ -221,6 +224,10 @@ SET_SLACK_TOKEN = Bulk(
     wrapped=1,
 )
 FORGET_SLACK_TOKEN = Bulk("DELETE FROM slack_tokens WHERE id = ANY(%b::uuid[])")
+SHOW_IN_SLACK = Bulk(
+    "INSERT INTO slack_messages (channel, ts, request_id) SELECT * FROM unnest(%b::text[], %b::text[], %b::uuid[])"
+    " ON CONFLICT (channel, ts) DO NOTHING"
+)
 TELL = Bulk(f"SELECT pg_notify('{CHANNEL}', payload) FROM unnest(%b::text[]) AS t(payload)")  # noqa: S608
 
 
@@ -328,8 +335,12 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
             yield REMOVE_DUE_STEPS, (id,)
             yield REMOVE_SEALED_ANSWER, (id,)
             yield DESTROY_DATA_KEY, (id,)
+        case Request.Notified() if event.channel == SLACK and event.reference is not None:
+            yield SHOW_IN_SLACK, (event.reference["channel"], event.reference["ts"], id)
         case _:
             pass
+    if SLACK in request.shows_otherwise(event):
+        yield SET_DUE_STEP, (id, f"{UPDATE}:{SLACK}", event.timestamp)
 
 
 def _count(person: UUID | None, list_id: UUID | None, change: int) -> Iterator[Change]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from application.notices import Message, NobodyToTell, PermanentFailure, TemporaryFailure
 from application.ports import Clock
 from application.subscriptions import Reached, Subscription, Subscriptions
+from domain.request import Request
 from interfaces.push.messages import TEST, Push
 from interfaces.push.sending import Sender
 
@@ -49,6 +50,9 @@ class PushChannel:
             waits = [failure.after for failure in later if failure.after is not None]
             raise TemporaryFailure(_in_words(later), max(waits, default=None))
         raise PermanentFailure(_in_words(sent.failures))
+
+    async def update(self, request: Request, reference: Mapping[str, str]) -> None:
+        """Nothing: a browser closes the notice of what has ended by itself, when it hears of it."""
 
     async def test(self, subscriptions: Sequence[Subscription]) -> Reached:
         """Tell these browsers that they can be told."""

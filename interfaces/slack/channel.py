@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from application.notices import Message, PermanentFailure, TemporaryFailure
 from application.ports import Clock, Directory, UserEntry
+from domain.request import Request
 from domain.slack import SlackSettings
-from interfaces.slack import blocks
+from interfaces.slack import blocks, modals
 from interfaces.slack.mrkdwn import mention
-from interfaces.slack.web_api import NoAnswer, Refused, asked, web_client
+from interfaces.slack.people import People
+from interfaces.slack.web_api import NoAnswer, Refused, by_bot, web_client
+from interfaces.slack.words import Words
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
@@ -22,8 +27,8 @@ EVENT_TYPE = "handraise_request"
 """Of the metadata by which a message that was posted is known again."""
 
 _SECONDS = 9
-_LOOKING, _LOOKING_UP = 5.0, 3.0
-"""Seconds at most for a call, for looking whether it was posted already, and for finding a person."""
+_LOOKING = 5.0
+"""Seconds at most for a call, and for looking whether it was posted already."""
 
 _LATE = timedelta(seconds=10)
 """A notice that is later than this may be the repeat of one that a crash came after: its step is leased for longer."""
@@ -31,7 +36,6 @@ _LATE = timedelta(seconds=10)
 _PAGE, _PAGES = 200, 3
 _CLOCKS_APART = timedelta(minutes=1)
 _LONGEST_PAUSE = 5.0
-_MOST_REMEMBERED, _REMEMBERED_SECONDS = 1000, 3600.0
 _NO_SENSE = "what answered is not Slack, or makes no sense"
 _TS = re.compile(r"\d{1,20}\.\d{1,10}", re.ASCII)
 
@@ -45,6 +49,7 @@ class SlackChannel:
         self,
         settings: Callable[[], SlackSettings],
         directory: Directory,
+        people: People,
         clock: Clock,
         *,
         api_url: str,
@@ -52,14 +57,16 @@ class SlackChannel:
     ) -> None:
         self._settings = settings
         self._directory = directory
+        self._people = people
+        self._words = Words(directory)
         self._clock = clock
         self._api_url = api_url
         self._url = url
         self._paused: tuple[str, float] = ("", 0.0)
         """The token that Slack takes no posts of for now, and until when."""
 
-        self._looked_up: dict[tuple[str, str], tuple[str | None, float]] = {}
-        """By token and e-mail address, the person's Slack id, None where there is none, and until when that holds."""
+        self._bots: dict[str, str | None] = {}
+        """By token, the id of the bot that it is of."""
 
     @property
     def delay(self) -> timedelta | None:
@@ -72,13 +79,31 @@ class SlackChannel:
         token, channel = settings.bot_token, settings.channel_id
         if token is None or channel is None:
             raise TemporaryFailure("there is no bot token that can be read: set it again")
-        try:
+        with self._failures(token):
             client = await web_client(token, self._api_url, _SECONDS)
             if self._may_be_there(message) and (found := await self._find(client, channel, message)) is not None:
                 return found
-            lead, agent = await self._lead(client, token, message), await self._agent(message)
+            lead, agent = await self._lead(client, message), await self._agent(message.request)
             await self._wait_for_pause(token)
             return await self._post(client, channel, message, lead, agent)
+
+    async def update(self, request: Request, reference: Mapping[str, str]) -> None:
+        """Who is asked now, or how it ended; what may be pressed goes with the end."""
+        token = self._settings().bot_token
+        if token is None:
+            raise TemporaryFailure("there is no bot token that can be read: set it again")
+        with self._failures(token):
+            client = await web_client(token, self._api_url, _SECONDS)
+            lead = await self._asked_now(client, request) if request.is_open else await self._words.ending(request)
+            text, made = self._shown(request, lead, await self._agent(request))
+            await self._wait_for_pause(token)
+            await by_bot(client.chat_update(channel=reference["channel"], ts=reference["ts"], text=text, blocks=made))
+
+    @contextmanager
+    def _failures(self, token: str) -> Iterator[None]:
+        """What went wrong with a call, as notices know it."""
+        try:
+            yield
         except NoAnswer as failure:
             raise TemporaryFailure(str(failure)) from None
         except TimeoutError:
@@ -90,11 +115,16 @@ class SlackChannel:
                 self._paused = (token, _now() + refused.after.total_seconds())
             raise TemporaryFailure(str(refused), refused.after) from None
 
+    def _shown(
+        self, request: Request, lead: str, agent: str, *, reminder: bool = False
+    ) -> tuple[str, list[dict[str, Any]]]:
+        has_form = request.is_open and modals.form(request, url=self._url) is not None
+        return blocks.notice(request, lead=lead, agent=agent, url=self._url, has_form=has_form, reminder=reminder)
+
     async def _post(
         self, client: AsyncWebClient, channel: str, message: Message, lead: str, agent: str
     ) -> dict[str, str]:
-        reminder = message.step.startswith("remind:")
-        text, made = blocks.notice(message.request, lead=lead, agent=agent, url=self._url, reminder=reminder)
+        text, made = self._shown(message.request, lead, agent, reminder=message.step.startswith("remind:"))
         payload = {"key": message.key, "request_id": str(message.request.id)}
         call = client.chat_postMessage(
             channel=channel,
@@ -104,7 +134,7 @@ class SlackChannel:
             unfurl_links=False,
             unfurl_media=False,
         )
-        posted, _ = await _asked(call)
+        posted = await by_bot(call)
         reference = _reference(posted.get("channel", channel), posted.get("ts"))
         if reference is None:  # it may be there: the next attempt looks
             raise NoAnswer(_NO_SENSE)
@@ -135,6 +165,7 @@ class SlackChannel:
         Raises `NoAnswer`, `TimeoutError`, or `Refused` for what will pass. Who may not look posts: once too often is
         better than never.
         """
+        own = await self._bot(client)
         oldest = _ts(message.request.asked.timestamp - _CLOCKS_APART)
         cursor = None
         async with asyncio.timeout(_LOOKING):
@@ -143,12 +174,14 @@ class SlackChannel:
                     channel=channel, oldest=oldest, limit=_PAGE, include_all_metadata=True, cursor=cursor
                 )
                 try:
-                    answer, _ = await _asked(call)
+                    answer = await by_bot(call)
                 except Refused as refused:
                     if refused.temporary:
                         raise
                     return None
                 for each in _items(answer.get("messages")):
+                    if each.get("bot_id") != own:  # what others post may look like ours
+                        continue
                     if _key(each) == message.key and (found := _reference(channel, each.get("ts"))) is not None:
                         return found
                 more = answer.get("response_metadata")
@@ -157,56 +190,43 @@ class SlackChannel:
                     return None
         return None
 
+    async def _bot(self, client: AsyncWebClient) -> str | None:
+        """The id under which our own messages stand. Raises as `by_bot`."""
+        token = client.token or ""
+        if token not in self._bots:
+            said = await by_bot(client.auth_test())
+            self._bots = {token: said.get("bot_id")}
+        return self._bots[token]
+
     # -- who is asked
 
-    async def _lead(self, client: AsyncWebClient, token: str, message: Message) -> str:
-        person = message.person
+    async def _lead(self, client: AsyncWebClient, message: Message) -> str:
+        if message.person is not None:
+            return await self._asked_person(client, message.request, message.person)
+        return await self._asked_list(message.request, message.list)
+
+    async def _asked_now(self, client: AsyncWebClient, request: Request) -> str:
+        person = None if request.assigned_to is None else await self._directory.user(request.assigned_to)
         if person is not None:
-            who = mention(await self._slack_id(client, token, person)) or blocks.name(person.name or person.readable_id)
-            return blocks.asked_person(who, responsible=message.request.assigned_to == person.id)
-        if message.list is None:
+            return await self._asked_person(client, request, person)
+        return await self._asked_list(request, request.assigned_list)
+
+    async def _asked_person(self, client: AsyncWebClient, request: Request, person: UserEntry) -> str:
+        who = mention(await self._people.slack_id(client, person)) or blocks.name(person.name or person.readable_id)
+        return blocks.asked_person(who, responsible=request.assigned_to == person.id)
+
+    async def _asked_list(self, request: Request, list_id: UUID | None) -> str:
+        if list_id is None:
             return blocks.ASKED_NOBODY
-        entry = await self._directory.list_entry(message.list)
-        members = await self._directory.members(message.list)
-        able = [member for member in members if member.id not in message.request.excluded]
+        entry = await self._directory.list_entry(list_id)
+        members = await self._directory.members(list_id)
+        able = [member for member in members if member.id not in request.excluded]
         mentions = [told for member in able if (told := mention(member.slack_user_id)) is not None]
         return blocks.asked_list("a list" if entry is None else blocks.name(entry.name), mentions)
 
-    async def _agent(self, message: Message) -> str:
-        id = message.request.asked.agent_id
+    async def _agent(self, request: Request) -> str:
+        id = request.asked.agent_id
         return (await self._directory.readable_ids([id])).get(id, "an agent")
-
-    async def _slack_id(self, client: AsyncWebClient, token: str, person: UserEntry) -> str | None:
-        """What Slack calls this person. That it cannot be found out is no reason not to tell them."""
-        if person.slack_user_id is not None or person.email is None:
-            return person.slack_user_id
-        of = (token, person.email.lower())
-        remembered, until = self._looked_up.get(of, (None, 0.0))
-        if until > _now():
-            return remembered
-        try:
-            async with asyncio.timeout(_LOOKING_UP):
-                answer, _ = await _asked(client.users_lookupByEmail(email=person.email))
-        except Refused as refused:
-            if refused.code != "users_not_found":
-                return None
-            id = None
-        except (NoAnswer, TimeoutError):
-            return None
-        else:
-            user = answer.get("user")
-            id = user.get("id") if isinstance(user, dict) else None
-            if not isinstance(id, str):
-                return None
-        self._looked_up.pop(of, None)
-        while len(self._looked_up) >= _MOST_REMEMBERED:
-            del self._looked_up[next(iter(self._looked_up))]
-        self._looked_up[of] = (id, _now() + _REMEMBERED_SECONDS)
-        return id
-
-
-async def _asked(call: Any) -> tuple[dict[str, Any], Any]:
-    return await asked(call, token="the bot token", app="…")  # noqa: S106  what it is called
 
 
 def _now() -> float:

@@ -19,8 +19,8 @@ _CODE = re.compile(r"[a-z][a-z_]{1,60}", re.ASCII)
 _SCOPES = re.compile(r"[a-z.:_, -]{1,200}", re.ASCII)
 
 # What the SDK says at debug level holds what people wrote, and addresses that are good as passwords.
-_SILENT = logging.getLogger("handraise.slack.sdk")
-_SILENT.disabled = True
+SILENT = logging.getLogger("handraise.slack.sdk")
+SILENT.disabled = True
 
 _IN_WORDS = {
     "not_authed": "Slack does not know {token}: copy it again, whole",
@@ -74,7 +74,7 @@ async def web_client(token: str, api_url: str, seconds: int) -> AsyncWebClient:
     await asyncio.to_thread(import_module, "slack_sdk.web.async_client")  # takes long the first time
     from slack_sdk.web.async_client import AsyncWebClient
 
-    client = AsyncWebClient(token, base_url=api_url, timeout=seconds, retry_handlers=[], logger=_SILENT)
+    client = AsyncWebClient(token, base_url=api_url, timeout=seconds, retry_handlers=[], logger=SILENT)
     if urlsplit(api_url).hostname in _THIS_MACHINE:
         client.proxy = None  # whatever the environment says
     return client
@@ -102,6 +102,11 @@ async def asked(call: Awaitable[Any], *, token: str, app: str = "the app") -> tu
     if not isinstance(data, dict):
         raise NoAnswer("what answered is not Slack, or makes no sense")
     return data, headers
+
+
+async def by_bot(call: Awaitable[Any]) -> dict[str, Any]:
+    """What Slack answered to a call with the bot's token. Raises as `asked` does."""
+    return (await asked(call, token="the bot token", app="…"))[0]  # noqa: S106  what it is called
 
 
 def _in_words(response: Any, token: str, app: str) -> Exception:

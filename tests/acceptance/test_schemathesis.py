@@ -22,7 +22,7 @@ from tests.acceptance.test_matrix import table
 from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
-EXAMPLES = 4
+EXAMPLES = [2, pytest.param(20, marks=pytest.mark.thorough)]
 """How many generated calls of each operation, and as many that it does not allow; each is made by everybody."""
 
 NOT_CALLED = {"/api/stream"}
@@ -163,12 +163,14 @@ def check(api: Api, case: schemathesis.Case) -> None:
             raise
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("mode", schemathesis.GenerationMode, ids=lambda mode: mode.value)
 def test_everybody_is_answered_as_documented(
     api: Api,
     served_schema: schemathesis.BaseSchema,
     subtests: pytest.Subtests,
     mode: schemathesis.GenerationMode,
+    examples: int,
 ) -> None:
     """Never a failure of the server, only documented statuses and bodies, and no success where the matrix says no."""
     operations = [found.ok() for found in served_schema.get_all_operations()]
@@ -176,7 +178,7 @@ def test_everybody_is_answered_as_documented(
     for operation in operations:
 
         @settings(
-            max_examples=EXAMPLES,
+            max_examples=examples,
             deadline=None,
             database=None,
             derandomize=True,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 from application.notices import Message
+from domain.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class FakeChannel:
         self.failures: deque[Exception] = deque()
         """Raised by the next deliveries, one each."""
 
+        self.updated: list[tuple[str, str, str]] = []
+        """(request's unique_id, its status, which delivery) of each update."""
+
+        self.update_failures: deque[Exception] = deque()
+
         self.before: Callable[[Message], Awaitable[None]] | None = None
         """Awaited at the beginning of each delivery."""
 
@@ -45,3 +51,8 @@ class FakeChannel:
         if self.failures:
             raise self.failures.popleft()
         return {"channel": self.name, "ts": str(len(self.delivered))}
+
+    async def update(self, request: Request, reference: Mapping[str, str]) -> None:
+        self.updated.append((request.asked.unique_id, str(request.status), reference["ts"]))
+        if self.update_failures:
+            raise self.update_failures.popleft()

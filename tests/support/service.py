@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from argon2 import PasswordHasher
 
 from application.notices import Channel
 from domain.callers import Role
@@ -16,8 +17,12 @@ from domain.routing import Chance
 from interfaces.app import App, running
 from interfaces.bootstrap import ensure_credentials
 from interfaces.credentials import read_credentials
+from interfaces.passwords import Argon2Passwords
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.settings import Settings
+
+CHEAP = Argon2Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+"""The same hash, made with the least effort."""
 
 
 class Service:
@@ -80,7 +85,7 @@ async def service(
     defaults = {"allowed_hosts": "handraise.test", "slack_api_url": "http://127.0.0.1:9/api/"}  # nobody listens there
     configured = Settings(data_dir=data_dir, database_url=conninfo, **defaults | settings)
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(running(configured, clock, chance, channels))
+        app = await stack.enter_async_context(running(configured, clock, chance, channels, CHEAP))
         await ensure_credentials(app.directory, app.keys, configured, admin_key=True)
         credentials = read_credentials(data_dir)
         assert credentials is not None

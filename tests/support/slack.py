@@ -472,7 +472,7 @@ class FakeSlack:
     async def submit_view(self, view: View, values: dict[str, Any]) -> Envelope:
         """Submit an open modal and return once it is acknowledged; then it is closed, changed, or shows errors.
 
-        `values` are by `action_id`: text, the value of an option, a list of such, a date. What is not given is as it
+        `values` are by `block_id`: text, the value of an option, a list of such, a date. What is not given is as it
         was first. Raises `AssertionError` for a required field without a value, which Slack does not submit.
         """
         assert view.is_open, "it is not open any more"
@@ -482,9 +482,9 @@ class FakeSlack:
             if block["type"] != "input":
                 continue
             element = block["element"]
-            filled = _filled(element, given.pop(element["action_id"], _INITIAL))
+            filled = _filled(element, given.pop(block["block_id"], _INITIAL))
             empty = all(value in (None, []) for name, value in filled.items() if name != "type")
-            assert block.get("optional") or not empty, f"{element['action_id']} is required"
+            assert block.get("optional") or not empty, f"{block['block_id']} is required"
             state.setdefault(block["block_id"], {})[element["action_id"]] = filled
         assert not given, f"the modal has no {', '.join(given)}"
         said = self._view_json(view) | {"state": {"values": state}}

@@ -154,9 +154,9 @@ async def test_bolt_opens_a_modal_from_a_button_and_checks_what_is_submitted(
         await (await slack.click(slack.messages[0], alice, value="r-1")).acknowledged(ACKNOWLEDGED_WITHIN)
         await eventually(lambda: len(slack.views) == 1, "the modal")
         (view,) = slack.views
-        await slack.submit_view(view, {"text": "wrong"})
+        await slack.submit_view(view, {"block of text": "wrong"})
         assert (view.is_open, view.errors) == (True, {"block of text": "not that"})
-        await slack.submit_view(view, {"text": "because"})
+        await slack.submit_view(view, {"block of text": "because"})
         assert not view.is_open
     assert clicked == [(alice.id, "r-1", metadata)]
     assert submitted == [("r-1", "because")]
