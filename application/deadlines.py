@@ -38,6 +38,9 @@ class Deadlines:
         self._departures = departures
         self._notices = notices
         self._report = report
+        self.wake: Callable[[], None] = lambda: None
+        """Called when something was put off that had seemed to be under way: `carry_out` did not know of it."""
+
         self._sending: set[asyncio.Task[None]] = set()
         self._places = asyncio.Semaphore(_SENT_AT_ONCE)
 
@@ -126,9 +129,11 @@ class Deadlines:
                 await self._places.acquire()
         except TimeoutError:
             return
-        carry_out = self._notices.update if step.step.startswith(f"{UPDATE}:") else self._notices.give
         try:
-            await carry_out(step.request_id, step.step, now)
+            if not step.step.startswith(f"{UPDATE}:"):
+                await self._notices.give(step.request_id, step.step, now)
+            elif not await self._notices.update(step.request_id, step.step, now):
+                self.wake()
         except Exception as error:  # the lease ends, and it is tried again
             self._report("notice not given", error)
         finally:

@@ -158,8 +158,11 @@ class Notices:
         else:
             await self._due.done(request_id, kind)
 
-    async def update(self, request_id: UUID, kind: str, now: datetime) -> None:
-        """Have this channel (`update:<channel>`) show how the request stands: all that it ever told of it."""
+    async def update(self, request_id: UUID, kind: str, now: datetime) -> bool:
+        """Have this channel (`update:<channel>`) show how the request stands: all that it ever told of it.
+
+        False where that failed, and is to be tried again.
+        """
         channel = self._channels.get(kind.removeprefix(f"{UPDATE}:"))
         version = 0
         while channel is not None and channel.delay is not None:
@@ -171,13 +174,13 @@ class Notices:
             for reference in request.shown.get(channel.name, ()):
                 wait = max(wait, await self._show(channel, request, reference))
             if wait:
-                changed = request.closing or request.moved
-                since = now - (request.asked if changed is None else changed).timestamp
+                since = now - request.modified_on
                 if since < _UPDATED_WITHIN:
                     await self._due.postpone(request_id, kind, now + max(wait, min(since, _LONGEST_WAIT)))
-                    return
+                    return False
                 self._report("update given up", {"channel": channel.name, "request_id": str(request_id)})
         await self._due.done(request_id, kind)
+        return True
 
     async def _show(self, channel: Channel, request: Request, reference: Mapping[str, str]) -> timedelta:
         """How long to wait before it is tried again; nothing where it is shown, or never will be."""

@@ -21,7 +21,7 @@ from application.directory import DirectoryService
 from application.keys import Keys
 from application.notices import Channel, Notices
 from application.requests import Limits, Requests
-from application.sign_in import SignIn
+from application.sign_in import Passwords, SignIn
 from application.slack import SlackAdministration
 from application.subscriptions import Browsers
 from application.waits import Waits

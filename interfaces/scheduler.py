@@ -43,6 +43,7 @@ class Scheduler:
         self.deadlines = deadlines
         self._shown = shown
         self._woken = asyncio.Event()
+        deadlines.wake = self._woken.set
         self._task: asyncio.Task[None] | None = None
 
     def notice(self, recorded: Sequence[Recorded]) -> None:

@@ -12,12 +12,12 @@ from interfaces.postgres.migrate import migrate
 from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
-
 LONGEST = (
     "acceptance/test_schemathesis", "acceptance/test_directory", "acceptance/test_conventions", "web/test_forms",
-    "acceptance/test_sign_in", "interfaces/cli/test_secret", "acceptance/test_slack_config", "acceptance/test_crash",
-    "projections/test_replay", "acceptance/test_slack_answers", "acceptance/test_push", "acceptance/test_slack_notices",
-    "acceptance/test_routing_concurrency", "docs/test_snippets", "acceptance/test_permissions", "bench/test_bench_smoke",
+    "acceptance/test_sign_in", "interfaces/cli/test_secret", "acceptance/test_slack_config",
+    "acceptance/test_crash", "projections/test_replay", "acceptance/test_slack_answers", "acceptance/test_push",
+    "acceptance/test_slack_notices", "acceptance/test_routing_concurrency", "docs/test_snippets",
+    "acceptance/test_permissions", "bench/test_bench_smoke", "acceptance/test_slack_connection",
     "interfaces/postgres/test_rotation", "acceptance/test_oidc", "acceptance/test_ladder", "acceptance/test_actor",
     "web/test_accessibility", "web/test_first_steps", "acceptance/test_time", "acceptance/test_secrets",
 )  # fmt: skip

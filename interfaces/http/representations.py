@@ -204,7 +204,7 @@ def _details(event: RecordedEvent, names: Names) -> dict[str, Any]:
         case Request.Cancelled():
             return {"reason": event.reason}
         case Request.AnswerRefused():
-            return {"via": event.via, "why": event.why}
+            return {"via": event.via, "why": event.why, "stranger": event.stranger}
         case Request.Notified():
             return {
                 "step": event.step,

@@ -93,6 +93,12 @@ MOVE_DUE_STEP = Bulk(
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
     " WHERE due_steps.due_at <> excluded.due_at"
 )
+SHOW_ANEW = Bulk(
+    "INSERT INTO due_steps (request_id, step, due_at)"
+    " SELECT request_id, step, max(due_at) FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
+    " AS s(request_id, step, due_at) GROUP BY request_id, step"
+    " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
+)
 COUNT_OPEN = Bulk(
     "INSERT INTO open_counts AS c SELECT holder_id, sum(change) FROM unnest(%b::uuid[], %b::bigint[])"
     " AS changes(holder_id, change) GROUP BY holder_id HAVING sum(change) <> 0"
@@ -340,7 +346,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
         case _:
             pass
     if SLACK in request.shows_otherwise(event):
-        yield SET_DUE_STEP, (id, f"{UPDATE}:{SLACK}", event.timestamp)
+        yield SHOW_ANEW, (id, f"{UPDATE}:{SLACK}", event.timestamp)
 
 
 def _count(person: UUID | None, list_id: UUID | None, change: int) -> Iterator[Change]:

@@ -50,9 +50,9 @@ def notice(
     if request.is_open:
         blocks += _answering(request, has_form)
     until = "no deadline" if asked.expires_at is None else f"expires {instant(asked.expires_at)}"
-    blocks += [_small(f"Request `{request.id}` · {until}"), _link("Open in Handraise", f"{url}/requests/{request.id}")]
     if not request.is_open:
         until = f"asked {instant(asked.timestamp)}"
+    blocks += [_small(f"Request `{request.id}` · {until}"), _link("Open in Handraise", f"{url}/requests/{request.id}")]
     beginning = one_line(asked.message or "", _BEGINNING)
     return f"{lead} {of}" + (f": {beginning}" if beginning else ""), blocks
 

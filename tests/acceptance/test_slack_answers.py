@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
-import httpx
 import psycopg
 import pytest
 
 from tests.acceptance.test_ladder import post
-from tests.acceptance.test_slack_config import WHOLE, configured
-from tests.support.read_models import until
-from tests.support.service import Service, service
-from tests.support.slack import BOT, BOT_USER, CHANNEL, Envelope, FakeSlack, User, eventually, fake_slack
-from tests.support.slack import Message as Posted
-from tests.support.slack_blocks import elements, texts
+from tests.support.slack import BOT, BOT_USER, CHANNEL, Envelope, eventually
+from tests.support.slack_blocks import elements
+from tests.support.slack_workspace import TO_ALICE, URL, Workspace, pressable, words, workspace
 
-URL = "https://handraise.test"
-TO_ALICE = {"type": "SpecificUser", "userID": "alice"}
 BUDGET = {
     "type": "object",
     "title": "Budget",
@@ -34,97 +24,6 @@ BUDGET = {
         "code": {"type": "string", "pattern": "^[0-9]{6}$"},
     },
 }
-
-
-class Workspace:
-    """A service that tells in Slack at once, and the people on both sides."""
-
-    def __init__(self, handraise: Service, slack: FakeSlack) -> None:
-        self.handraise = handraise
-        self.slack = slack
-        self.alice: User
-        self.bob: User
-
-    async def ask(self, **body: Any) -> tuple[dict[str, Any], Posted]:
-        """A request, and its message in Slack, once that is recorded."""
-        asked = await self.handraise.ask(**{"assignment_strategy": TO_ALICE} | body)
-        return asked, await self.posted(asked["id"])
-
-    async def posted(self, id: str) -> Posted:
-        async def recorded() -> bool:
-            request = await self.handraise.app.store.request(UUID(id))
-            return request is not None and bool(request.shown.get("slack"))
-
-        await until(recorded)
-        return next(
-            each for each in self.slack.messages if each.metadata and each.metadata["event_payload"]["request_id"] == id
-        )
-
-    async def reply(self, thread: Posted, user: User, text: str, **options: Any) -> Envelope:
-        """A reply, once it is acknowledged."""
-        return await (await self.slack.reply(thread, user, text, **options)).acknowledged()
-
-    async def click(self, message: Posted, user: User, **which: Any) -> Envelope:
-        return await (await self.slack.click(message, user, **which)).acknowledged()
-
-    async def answered(self, id: str) -> dict[str, Any]:
-        """What the agent's wait brings."""
-        response = await self.handraise.agent.get(f"/api/requests/{id}/wait", params={"timeout_seconds": 20})
-        assert response.json()["status"] == "Responded", response.text
-        return response.json()["response"]
-
-    async def status(self, id: str) -> str:
-        return (await self.handraise.agent.get(f"/api/requests/{id}")).json()["status"]
-
-    async def events(self, id: str) -> list[dict[str, Any]]:
-        return (await self.handraise.admin.get(f"/api/requests/{id}/history")).json()["items"]
-
-    async def types(self, id: str) -> list[str]:
-        return [event["type"] for event in await self.events(id)]
-
-    async def shows(self, message: Posted, *parts: str) -> None:
-        """Returns once the message has been edited to say all of this, and has nothing to press."""
-        await eventually(
-            lambda: all(part in words(message) for part in parts) and pressable(message) == [], f"it shows {parts}"
-        )
-
-    def told(self, user: User) -> list[str]:
-        """What was said to this person alone."""
-        return [message.text for message in self.slack.ephemeral if message.ephemeral_to == user.id]
-
-
-def words(message: Posted) -> str:
-    """All that its blocks say."""
-    return "\n".join(text["text"] for text in texts(message.blocks))
-
-
-def pressable(message: Posted) -> list[str]:
-    return [element["action_id"] for _, element in elements(message.blocks)]
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with fake_slack() as fake:
-        yield fake
-
-
-@asynccontextmanager
-async def workspace(database: str, data_dir: Path, slack: FakeSlack, **settings: Any) -> AsyncIterator[Workspace]:
-    async with service(database, data_dir, slack_api_url=slack.url, public_url=URL, **settings) as handraise:
-        yield Workspace(handraise, slack)
-
-
-@pytest.fixture
-async def here(database: str, tmp_path: Path, slack: FakeSlack) -> AsyncIterator[Workspace]:
-    async with workspace(database, tmp_path / "data", slack) as made:
-        await configured(made.handraise, **WHOLE | {"notification_delay_seconds": 0})
-        made.alice, made.bob = slack.user("alice", email="Alice@e.test"), slack.user("bob")
-        for id, fields in {"alice": {"email": "alice@e.test"}, "bob": {"slack_user_id": made.bob.id}}.items():
-            await made.handraise.person(id)
-            changed = await made.handraise.admin.patch(f"/api/users/{id}", json=fields)
-            assert changed.status_code == 200, changed.text
-        await slack.connected()
-        yield made
 
 
 # -- a reply in the thread
@@ -146,7 +45,10 @@ async def test_a_reply_is_the_answer(here: Workspace) -> None:
 
 async def test_digits_stay_digits(here: Workspace) -> None:
     """C38: as free text, and as a form's text."""
-    for body in ({}, {"response_schema": {"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}}}):
+    for body in (
+        {},
+        {"response_schema": {"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}}},
+    ):
         asked, message = await here.ask(**body)
         await here.reply(message, here.alice, "012345")
         answer = await here.answered(asked["id"])
@@ -210,7 +112,6 @@ async def test_what_is_no_reply_of_a_person(here: Workspace) -> None:
             {"user": here.alice.id, "subtype": "channel_topic"},
             {"user": here.alice.id, "hidden": True},
             {"user": here.alice.id, "text": None},
-            {"user": 7},
         )
     ):
         await (await slack.send_event(ours | {"ts": f"170000000{number}.000001"} | said)).acknowledged()
@@ -220,9 +121,8 @@ async def test_what_is_no_reply_of_a_person(here: Workspace) -> None:
         await slack.reply(message, other_bot, "yes"),
     ):
         await envelope.acknowledged()
-    written = await slack.reply(message, here.bob, "no")
-    await written.acknowledged()
-    mine = slack.all_messages[-1] if slack.all_messages[-1].ephemeral_to is None else slack.all_messages[-2]
+    await (await slack.reply(message, here.bob, "no")).acknowledged()
+    mine = next(each for each in slack.all_messages if each.user == here.bob.id)
     await (await slack.edit(mine, "yes")).acknowledged()
     await (await slack.remove(mine)).acknowledged()
     assert await here.status(asked["id"]) == "Requested"
@@ -420,7 +320,6 @@ async def test_what_is_pressed_makes_sense_or_nothing_happens(here: Workspace) -
 
 async def test_what_ends_elsewhere_ends_here(here: Workspace) -> None:
     """C4, C29: answered in the web, expired, cancelled: the message says so, its buttons go, later replies are told."""
-    alice = await here.handraise.client(None)
     answered, in_web = await here.ask(request_type="approval")
     cancelled, withdrawn = await here.ask(request_type="approval")
     expiring, expired = await here.ask(request_type="approval", expires_in_seconds=3)
@@ -434,7 +333,6 @@ async def test_what_ends_elsewhere_ends_here(here: Workspace) -> None:
         assert f"already closed: it was {how}" in here.told(here.alice)[-1]
     assert await here.status(cancelled["id"]) == "Cancelled"
     assert await here.status(expiring["id"]) == "Expired"
-    await alice.aclose()
 
 
 async def test_moved_elsewhere_shows_who_is_asked_now(here: Workspace) -> None:
@@ -541,26 +439,13 @@ async def test_nothing_is_acknowledged_that_was_not_done(here: Workspace) -> Non
     assert (await here.answered(asked["id"]))["text"] == "yes"
 
 
-async def test_a_posted_message_is_adopted_only_if_it_is_ours(here: Workspace) -> None:
-    """Somebody else's message with the same metadata is not taken for the notice."""
-    asked, message = await here.ask()
-    assert message.metadata is not None
-    key = message.metadata["event_payload"]["key"]
-    request = await here.handraise.app.store.request(UUID(asked["id"]))
-    assert request is not None
-    assert key.startswith(f"{asked['id']}/slack/notify/")
-    forged = Posted(CHANNEL, "1700000000.000009", "U0EVIL", "…", metadata=message.metadata, bot_id="B0EVIL")
-    here.slack.all_messages.insert(0, forged)
-    history = here.slack.calls_of("conversations.history")
-    assert history == []
-
-
 # -- load
 
 
-async def test_two_hundred_replies(here: Workspace) -> None:
-    """In about the time in which they come, each twice: 200 answers, each acknowledged within three seconds."""
-    asked = [await here.handraise.ask(assignment_strategy=TO_ALICE, unique_id=f"r{number}") for number in range(20)]
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.chaos)])
+async def test_many_replies_each_twice(here: Workspace, count: int) -> None:
+    """20 a second, every envelope delivered twice: an answer each, and each acknowledged before Slack gives up."""
+    asked = await asyncio.gather(*(here.handraise.ask(assignment_strategy=TO_ALICE) for _ in range(count)))
     messages = [await here.posted(each["id"]) for each in asked]
     sent: list[Envelope] = []
     for message in messages:
@@ -569,12 +454,8 @@ async def test_two_hundred_replies(here: Workspace) -> None:
         await asyncio.sleep(0.05)
     for envelope in sent:
         await envelope.acknowledged()
-        assert envelope.seconds < 3
     for each in asked:
         assert (await here.answered(each["id"]))["text"] == "yes"
         assert (await here.types(each["id"])).count("Responded") == 1
-
-
-async def stop(stack: AsyncExitStack, client: httpx.AsyncClient) -> None:
-    await client.aclose()
-    await stack.aclose()
+    print("slowest acknowledgement", max(envelope.seconds for envelope in sent))
+    assert max(envelope.seconds for envelope in sent) < 3

@@ -32,6 +32,9 @@ WHOLE = {
     "app_token": APP_TOKEN,
     "notification_delay_seconds": 60,
 }
+STORED = WHOLE | {"enabled": False}
+"""All that is needed, with nothing going on beside what a test does."""
+
 MASKED = WHOLE | {"bot_token": "xoxb-...ests", "app_token": "xapp-...ests"}
 NOTHING = {
     "enabled": False,
@@ -353,7 +356,7 @@ async def test_a_rebuilt_trail_is_the_same(handraise: Service) -> None:
 
 async def test_it_works(handraise: Service, slack: FakeSlack) -> None:
     """Said with the names that Slack has; the message is gone again, and no socket was opened."""
-    await configured(handraise, **WHOLE)
+    await configured(handraise, **STORED)
     assert await tried(handraise) == (True, WORKS)
     assert [call.method for call in slack.calls] == [
         "auth.test",
@@ -552,7 +555,7 @@ async def test_it_gives_up_after_ten_seconds(handraise: Service, slack: FakeSlac
 
 async def test_nothing_is_left_behind(handraise: Service, slack: FakeSlack) -> None:
     """No task, no due step, no event, no message, no connection; whether it worked or not."""
-    await configured(handraise, **WHOLE)
+    await configured(handraise, **STORED)
     await settled(handraise)
     head = await handraise.app.store.head()
     tasks = asyncio.all_tasks()

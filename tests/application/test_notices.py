@@ -602,3 +602,84 @@ async def test_channels_that_are_set_up_are_named_with_their_delays() -> None:
     assert world.notices.delays() == {"slack": timedelta(0)}
     world.slack.delay = None
     assert world.notices.delays() == {}
+
+
+# -- what a channel shows
+
+
+UPDATE = "update:slack"
+
+
+async def shown(world: World, *, at: float = 3) -> None:
+    """The notice was given, and Anna has answered since."""
+    await world.give(2)
+    world.happens(answer(at))
+
+
+async def test_whatever_the_channel_ever_told_of_it_shows_how_it_stands() -> None:
+    """Each message, once, and then nothing is left to do."""
+    world = World()
+    await world.give(2)
+    await world.give(32)
+    world.happens(answer(33))
+    assert await world.notices.update(world.id, UPDATE, START + minutes(33))
+    assert world.slack.updated == [("deploy", "Responded", "1"), ("deploy", "Responded", "2")]
+    assert world.due.said[-1] == (UPDATE, None)
+
+
+async def test_what_changes_in_the_middle_is_shown_in_the_end() -> None:
+    """Two servers may be at it at once: whichever was slower looks again, so that no older news comes last."""
+    world = World()
+    await world.give(2)
+    world.happens(delegate(3))
+    deliver = world.slack.update
+
+    async def slow(request: Request, reference: Mapping[str, str]) -> None:
+        if request.is_open:
+            world.happens(lambda it: it.cancel(by=AGENT, now=START + minutes(4)))
+        await deliver(request, reference)
+
+    world.slack.update = slow  # type: ignore[method-assign]
+    assert await world.notices.update(world.id, UPDATE, START + minutes(4))
+    assert [status for _, status, _ in world.slack.updated] == ["Requested", "Cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "after", "wait"),
+    [
+        (TemporaryFailure("busy"), 0.0, 2.0),
+        (TemporaryFailure("busy", timedelta(seconds=7)), 0.0, 7.0),
+        (TemporaryFailure("busy"), 60.0, 60.0),
+        (TemporaryFailure("busy"), 3600.0, 300.0),
+    ],
+)
+async def test_what_fails_for_now_is_tried_again(failure: Exception, after: float, wait: float) -> None:
+    """As late as it is due for, within bounds, and not before the channel asked for."""
+    world = World()
+    await shown(world)
+    world.slack.update_failures.append(failure)
+    now = START + minutes(3) + timedelta(seconds=after)
+    assert not await world.notices.update(world.id, UPDATE, now)
+    assert world.due.said[-1] == (UPDATE, now + timedelta(seconds=wait))
+
+
+async def test_what_fails_for_good_or_for_a_day_is_given_up() -> None:
+    """It is reported, and nothing is left to do."""
+    for failure, later in ((PermanentFailure("no such message"), 0.0), (TemporaryFailure("busy"), 24 * 60)):
+        world = World()
+        await shown(world)
+        world.slack.update_failures.append(failure)
+        assert await world.notices.update(world.id, UPDATE, START + minutes(3 + later))
+        assert world.due.said[-1] == (UPDATE, None)
+        assert world.reported
+
+
+async def test_a_channel_that_is_not_set_up_shows_nothing() -> None:
+    """Nor one that there is not."""
+    world = World()
+    await shown(world)
+    world.slack.delay = None
+    for kind in (UPDATE, "update:pigeon"):
+        assert await world.notices.update(world.id, kind, START + minutes(3))
+        assert world.due.said[-1] == (kind, None)
+    assert world.slack.updated == []

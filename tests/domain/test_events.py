@@ -578,7 +578,10 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
 }
 """Version 1 of every event as it was stored: its version in its aggregate, its facts, its content sealed."""
 
-SINCE: dict[str, dict[str, Any]] = {"handraise.Request.Notified": {"class_version": 2, "retry_at": None}}
+SINCE: dict[str, dict[str, Any]] = {
+    "handraise.Request.Notified": {"class_version": 2, "retry_at": None},
+    "handraise.Request.AnswerRefused": {"class_version": 2, "stranger": None},
+}
 """What the present version of an event stores besides, where there is a newer one than the first."""
 
 
@@ -643,7 +646,7 @@ MEANT: list[RecordedEvent] = [
     ),
     Request.Cancelled(**in_common(5, f"agent:{AGENT}"), reason="not needed"),
     Request.Expired(**in_common(6, "system")),
-    Request.AnswerRefused(**in_common(7, f"user:{ANNA}"), via="slack", why="closed"),
+    Request.AnswerRefused(**in_common(7, f"user:{ANNA}"), via="slack", why="closed", stranger=None),
     Request.Collected(**in_common(8, f"agent:{AGENT}"), receipt="a" * 64),
     Request.Acknowledged(**in_common(9, f"agent:{AGENT}")),
     Request.ContentErased(**in_common(10, f"user:{BERT}")),

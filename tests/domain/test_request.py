@@ -138,7 +138,7 @@ def expired(at: datetime = DEADLINE) -> Fact:
 
 
 def refused(by: Caller, why: str, at: datetime = NOW) -> Fact:
-    return fact(Request.AnswerRefused, by, at, via="web", why=why)
+    return fact(Request.AnswerRefused, by, at, via="web", why=why, stranger=None)
 
 
 def moved(
@@ -473,6 +473,19 @@ def test_a_refused_attempt_is_kept_once_for_each_person_and_reason() -> None:
     given(*closed).when(respond(BERT, NO)).then_refused(
         AlreadyClosed, f"cannot answer: {CLOSED_BY_ANNA}", refused(BERT, "closed")
     )
+
+
+def test_a_stranger_who_tries_is_kept_once() -> None:
+    """By what the channel calls them: they have no name here."""
+    tried = fact(Request.AnswerRefused, "system", via="slack", why="unknown", stranger="slack:U1")
+
+    def stranger(name: str) -> Callable[[Request], Any]:
+        return lambda request: request.refuse_stranger(name, Via.SLACK, NOW)
+
+    given(requested()).when(stranger("slack:U1")).then(tried)
+    given(requested(), tried).when(stranger("slack:U1")).then()
+    other = fact(Request.AnswerRefused, "system", via="slack", why="unknown", stranger="slack:U2")
+    given(requested(), tried).when(stranger("slack:U2")).then(other)
 
 
 def test_what_is_no_answer_is_refused_and_leaves_the_request_open() -> None:

@@ -209,7 +209,12 @@ class Meddling:
             other = await self._store.request(request.id)
             assert other is not None
             other.trigger_event(
-                Request.AnswerRefused, timestamp=other.asked.timestamp, actor="system", via="web", why="not eligible"
+                Request.AnswerRefused,
+                timestamp=other.asked.timestamp,
+                actor="system",
+                via="web",
+                why="not eligible",
+                stranger=None,
             )
             await self._store.save(other)
         try:
@@ -321,7 +326,7 @@ def deadlines(steps: Steps, handraise: Service) -> Deadlines:
 
 @asynccontextmanager
 async def scheduler(steps: Steps, handraise: Service) -> AsyncIterator[Scheduler]:
-    made = Scheduler(deadlines(steps, handraise))
+    made = Scheduler(deadlines(steps, handraise), shown=lambda: False)
     await made.start()
     try:
         yield made
@@ -371,5 +376,5 @@ async def test_it_stops_at_once(handraise: Service) -> None:
     async with asyncio.timeout(PATIENCE):
         async with scheduler(steps, handraise):
             await steps.looked(1)
-        await Scheduler(deadlines(steps, handraise)).stop()
+        await Scheduler(deadlines(steps, handraise), shown=lambda: False).stop()
     assert steps.looks == 1

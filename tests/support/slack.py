@@ -66,6 +66,8 @@ class User:
     is_bot: bool = False
     bot_id: str | None = None
     deleted: bool = False
+    team_id: str = TEAM
+    """Another than ours for somebody of another company, in a channel that both share."""
 
 
 @dataclass(slots=True)
@@ -349,6 +351,11 @@ class FakeSlack:
 
     def message(self, ts: str) -> Message:
         return next(each for each in self.all_messages if each.ts == ts)
+
+    @property
+    def work(self) -> list[Call]:
+        """The calls, those by which a connection is opened aside."""
+        return [call for call in self.calls if call.method not in ("auth.test", "apps.connections.open")]
 
     def calls_of(self, method: str) -> list[Call]:
         return [call for call in self.calls if call.method == method]
@@ -954,7 +961,7 @@ class FakeSlack:
             profile["email"] = user.email
         return {
             "id": user.id,
-            "team_id": TEAM,
+            "team_id": user.team_id,
             "name": user.name,
             "real_name": user.name,
             "deleted": user.deleted,

@@ -37,8 +37,9 @@ TABLES = {
     "request_names": "SELECT * FROM request_names",
     "slack_configuration": "SELECT * FROM slack_configuration",
     "open_counts": "SELECT * FROM open_counts WHERE count <> 0",
-    # That somebody left is worked off without an event of its own.
-    "due_steps": "SELECT request_id, step, due_at FROM due_steps WHERE step <> 'depart'",
+    "slack_messages": "SELECT * FROM slack_messages",
+    # That somebody left, and that a message is edited, is worked off without an event of its own.
+    "due_steps": "SELECT request_id, step, due_at FROM due_steps WHERE step NOT IN ('depart', 'update:slack')",
 }
 
 

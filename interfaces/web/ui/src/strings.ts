@@ -10,6 +10,13 @@ const CHANNELS: Record<string, string> = {
   push: "push",
 };
 
+/** "slack:U0123" is "Slack U0123": what a channel calls somebody. */
+function inChannel(called: string): string {
+  const end = called.indexOf(":");
+  const channel = called.slice(0, Math.max(end, 0));
+  return `${CHANNELS[channel] ?? channel} ${called.slice(end + 1)}`.trim();
+}
+
 const OUTCOMES: Record<string, string> = { approved: "Approved", rejected: "Rejected", answered: "Answered" };
 
 export const strings = {
@@ -321,6 +328,8 @@ export const strings = {
     } as Record<string, string>,
     notified: (channel: string) => `notified somebody on ${channel} about`,
     refused: "could not answer",
+    turnedAway: "refused an answer to",
+    ofStranger: (stranger: string) => `from somebody whom it does not know (${inChannel(stranger)})`,
     why: {
       "not eligible": "may not answer it",
       claimed: "somebody else had claimed it",
@@ -624,6 +633,8 @@ export const strings = {
       claimed: (who: string) => `${who} tried to answer what somebody else has claimed`,
       closed: (who: string) => `${who} tried to answer after it was closed`,
     } as Record<string, (who: string) => string>,
+    refusedStranger: (stranger: string) =>
+      `Somebody whom Handraise does not know (${inChannel(stranger)}) tried to answer`,
     collected: (who: string) => `${who} collected the sealed answer`,
     acknowledged: (who: string) => `${who} has the answer safe; it was shredded here`,
     contentErased: (who: string) => `${who} erased the content`,
@@ -827,7 +838,11 @@ export const strings = {
 
     slack: {
       title: "Slack",
-      help: "Tells of requests that nobody answered within the delay, with a link to the request.",
+      help: "Tells of requests that nobody answered within the delay; people can answer them there.",
+      connectedSince: "Connected since",
+      connecting: "Connecting…",
+      notConnected: (error: string | null) =>
+        `Not connected${error === null ? "" : `: ${error}`}. It is tried again by itself.`,
       enabled: "Use Slack",
       enabledHelp: "Needs a channel and both tokens.",
       where: "How to make the Slack app, step by step:",

@@ -42,6 +42,8 @@ function ofRequest({ type, facts, at }: AuditItem, names: Names): Said {
       return { did: words.notified(text(facts.channel)), more: failed };
     }
     case "AnswerRefused":
+      // The actor is Handraise itself, which knows nobody who did it.
+      if (typeof facts.stranger === "string") return { did: words.turnedAway, more: words.ofStranger(facts.stranger) };
       return { did: words.refused, more: `${words.via(text(facts.via))}: ${words.why[text(facts.why)] ?? text(facts.why)}` };
     case "Snoozed": {
       if (facts.until === null) return { did: words.woke };

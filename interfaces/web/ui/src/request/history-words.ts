@@ -32,6 +32,7 @@ export function worded(item: HistoryItem, who: Who): Worded {
     case "Expired":
       return { line: said.expired, kind: "end" };
     case "AnswerRefused":
+      if (typeof item.stranger === "string") return { line: said.refusedStranger(item.stranger), kind: "bad" };
       return { line: (said.refused[String(item.why)] ?? said.refused["not eligible"]!)(actor), kind: "bad" };
     case "Snoozed":
       return typeof item.until === "string"

@@ -12,6 +12,7 @@ import { problemAt, problemsOf, useDraft } from "./draft";
 import { NumberField } from "./fields";
 import { useLeaveGuard } from "./guard";
 import { Refusal } from "./Refusal";
+import { SlackConnection } from "./SlackConnection";
 import { SlackResult, type Tested } from "./SlackResult";
 import { inWords } from "./StrategyForm";
 import { TokenField } from "./TokenField";
@@ -43,6 +44,7 @@ export function Slack() {
         <Text size="sm" c="dimmed">
           {text.help}
         </Text>
+        <SlackConnection />
       </div>
       {data !== undefined ? (
         <SlackForm config={data} />
