@@ -126,6 +126,7 @@ POST /api/push/subscriptions          -         201   201   201   201   201   20
 DELETE /api/push/subscriptions        -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403
 POST /api/push/test                   -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403
 GET /api/human-feedback/slack/config  -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
+GET /api/human-feedback/slack/connection -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 POST /api/human-feedback/slack/config -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 POST /api/human-feedback/slack/test   -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 DELETE /api/sessions                  -         200   200   200   200   200   200   200   200   403   403   403   403   401   401   401   401   401   200   403

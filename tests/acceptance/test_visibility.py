@@ -57,9 +57,12 @@ READS = {
     "request types": "/api/request-types",
     "directory": "/api/directory",
     "slack": "/api/human-feedback/slack/config",
+    "slack, now": "/api/human-feedback/slack/connection",
 }
 DIRECTORY = ("users", "agents", "keys", "me", "lists", "agent types", "categories", "request types", "directory")
-NEVER_SHOW_REQUESTS = frozenset(READS[name] for name in ("inbox, counts", "head", "verification", "slack", *DIRECTORY))
+NEVER_SHOW_REQUESTS = frozenset(
+    READS[name] for name in ("inbox, counts", "head", "verification", "slack", "slack, now", *DIRECTORY)
+)
 
 # "sees": 200, and the request is in the answer; "-": 200, and it is not; "fine": 200, and requests have no place in
 # it; else the status that refuses. The columns are the callers, in their order.
@@ -91,6 +94,7 @@ categories       fine   fine   403    403    403    403    403    403    403    
 request types    fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 directory        fine   fine   403    403    403    403    403    403    403    403    403    403    401    401
 slack            fine   403    403    403    403    403    403    403    403    403    403    403    401    401
+slack, now       fine   403    403    403    403    403    403    403    403    403    403    403    401    401
 """
 # Once it is answered, all see what they saw, and no inbox holds it.
 ANSWERED = """
