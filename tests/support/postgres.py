@@ -25,7 +25,7 @@ FAST = {
     "max_wal_size": "256MB",
 }
 
-_MEMORY, _ROOM = Path("/dev/shm"), 6 << 30  # noqa: S108  a folder of this name is made in it, for us alone
+_MEMORY, _ROOM = Path("/dev/shm"), 6 << 30
 
 
 class TestServer:
