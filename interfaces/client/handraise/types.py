@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 Outcome = Literal["approved", "rejected", "answered"]
@@ -22,7 +23,7 @@ class Response(TypedDict):
     at: str
 
 
-class Cancelled(TypedDict):
+class Cancellation(TypedDict):
     """Who withdrew the request, and why."""
 
     by: str
@@ -59,7 +60,7 @@ class Request(TypedDict):
     closed_at: str | None
     metadata: Json | None
     response: Response | None
-    cancelled: Cancelled | None
+    cancelled: Cancellation | None
     erased: bool
     position: int
     version: int
@@ -72,6 +73,33 @@ class Collected(TypedDict):
     text: str | None
     data: Any
     receipt: str
+
+
+class CallOptions(TypedDict, total=False):
+    """What any question may carry besides itself.
+
+    `wait_seconds` is how long this call waits for the answer: 600 if not given, None without limit. The request
+    itself lives for `expires_in_seconds`, which routing decides if not given.
+    """
+
+    wait_seconds: float | None
+    expires_in_seconds: float | None
+    context: str | None
+    priority: int | None
+    run_step_id: str | None
+    run_user: str | None
+    metadata: Mapping[str, Any] | None
+    assignment_strategy: Mapping[str, Any] | None
+
+
+class AskOptions(CallOptions, total=False):
+    """As `CallOptions`, and the names of the request and of the run that asks.
+
+    The same question under the same `unique_id` is one request, asked once: repeating it gets its answer.
+    """
+
+    unique_id: str | None
+    run_id: str | None
 
 
 class Created(TypedDict):
