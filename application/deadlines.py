@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -14,6 +14,7 @@ from application.notices import Notices
 from application.ports import DueStep, DueSteps
 from application.requests import Requests
 from application.tasks import end
+from application.webhooks import REPORT
 from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, UPDATE
 
 SHRED = "shred"
@@ -31,12 +32,20 @@ class Deadlines:
     """Carries out due steps. Called by the scheduler, which sleeps in between."""
 
     def __init__(
-        self, due: DueSteps, requests: Requests, departures: Departures, notices: Notices, report: Report
+        self,
+        due: DueSteps,
+        requests: Requests,
+        departures: Departures,
+        notices: Notices,
+        report: Report,
+        report_closed: Callable[[DueStep, datetime], Awaitable[bool]],
     ) -> None:
+        """`report_closed` reports a closed request to its agent's webhook; False where that was put off."""
         self._due = due
         self._requests = requests
         self._departures = departures
         self._notices = notices
+        self._report_closed = report_closed
         self._report = report
         self.wake: Callable[[], None] = lambda: None
         """Called when something was put off that had seemed to be under way: `carry_out` did not know of it."""
@@ -71,6 +80,8 @@ class Deadlines:
                     failures.append(failure)
             moving = {step.request_id for step in steps if step.step == ESCALATE}
             for step in steps:
+                if step.step.startswith(f"{REPORT}:"):
+                    self._go_on_by_itself(self._report_to_webhook(step, now))
                 if step.step.startswith(f"{UPDATE}:"):
                     self._begin(step, now)
                 if not step.step.startswith(f"{NOTIFY}:"):
@@ -119,9 +130,19 @@ class Deadlines:
                 await self._due.done(id, DEPART)
 
     def _begin(self, step: DueStep, now: datetime) -> None:
-        task = asyncio.create_task(self._send(step, now), name="notice")
+        self._go_on_by_itself(self._send(step, now))
+
+    def _go_on_by_itself(self, call: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(call, name="call")
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
+
+    async def _report_to_webhook(self, step: DueStep, now: datetime) -> None:
+        try:
+            if not await self._report_closed(step, now):
+                self.wake()
+        except Exception as error:  # the lease ends, and it is tried again
+            self._report("closed request not reported", error)
 
     async def _send(self, step: DueStep, now: datetime) -> None:
         try:

@@ -19,6 +19,7 @@ from domain.request import Request
 from domain.routing import Facts, Subject
 from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import SlackConfiguration
+from domain.webhooks import Webhook
 
 
 class VersionConflict(Exception):
@@ -41,7 +42,7 @@ class Clock(Protocol):
         ...
 
 
-Aggregate = Request | DirectoryEntry | AccessKey | Session | SignInLink | EmbedToken | SlackConfiguration
+Aggregate = Request | DirectoryEntry | AccessKey | Session | SignInLink | EmbedToken | SlackConfiguration | Webhook
 
 E = TypeVar("E", bound=DirectoryEntry)
 
@@ -83,6 +84,10 @@ class EventStore(Protocol):
         """The configuration of Slack; None where nobody has set anything."""
         ...
 
+    async def webhook(self, id: UUID) -> Webhook | None:
+        """The webhook, one that was removed too; None where there never was one."""
+        ...
+
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         """An entry of the directory, removed ones too; None where there never was one."""
         ...
@@ -96,6 +101,7 @@ class EventStore(Protocol):
         check: Callable[[], Awaitable[None]] | None = None,
         password_hash: str | None = None,
         slack_tokens: Mapping[str, str | None] | None = None,
+        webhook_secret: str | None = None,
     ) -> int:
         """Append the pending events of all aggregates, or of none; returns the position of the last.
 
@@ -103,8 +109,9 @@ class EventStore(Protocol):
         the vault in the same transaction. `committed` is called once all is written, before anybody else learns of
         it. `check` looks at the directory while nobody else can write, and may refuse. `password_hash` becomes that
         of the person saved, beside the log; `slack_tokens` those that Slack is reached with from then on, None for one
-        that is no more. Raises `VersionConflict`, `DeadlinePassed`, what `check` raises, or `Unavailable` when nothing
-        was written because the database could not be reached or the queue is full.
+        that is no more; `webhook_secret` what the webhook saved signs with. Raises `VersionConflict`, `DeadlinePassed`,
+        what `check` raises, or `Unavailable` when nothing was written because the database could not be reached or the
+        queue is full.
         """
         ...
 

@@ -25,6 +25,7 @@ from application.sign_in import Passwords, SignIn
 from application.slack import SlackAdministration
 from application.subscriptions import Browsers
 from application.waits import Waits
+from application.webhooks import Reports, WebhookAdministration
 from domain.request import Request, instant
 from domain.routing import Chance
 from domain.slack import SlackSettings
@@ -32,9 +33,12 @@ from interfaces.credentials import master_key
 from interfaces.heads import HeadLog, HeadSigner
 from interfaces.http.api import Hardening, build_api
 from interfaces.http.hardening import allowed_hosts
+from interfaces.http.representations import Representations
 from interfaces.http.requests import refusals
+from interfaces.mcp.endpoint import McpEndpoint
 from interfaces.metrics import Metrics
 from interfaces.open_requests import OpenRequestsOf
+from interfaces.outside.addresses import Addresses
 from interfaces.passwords import Argon2Passwords
 from interfaces.postgres.attempts import PostgresSignInAttempts
 from interfaces.postgres.chain import read_head
@@ -58,8 +62,8 @@ from interfaces.postgres.subscriptions import PostgresSubscriptions
 from interfaces.postgres.tail import Tail
 from interfaces.postgres.vapid import kept_vapid_key
 from interfaces.postgres.verification import Verification
+from interfaces.postgres.webhooks import PostgresWebhooks
 from interfaces.postgres.writer import Recorded, Writer
-from interfaces.push.addresses import Addresses
 from interfaces.push.channel import PushChannel
 from interfaces.push.sending import Sender
 from interfaces.push.subscribing import Subscribing
@@ -77,6 +81,8 @@ from interfaces.slack.words import Words
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
 from interfaces.web.pages import page_routes
+from interfaces.webhooks.sending import Sender as WebhookSender
+from interfaces.webhooks.signing import new_secret
 from projections.audit import Audit
 from projections.dashboard import Dashboard
 from projections.projector import Projector
@@ -87,7 +93,7 @@ log = structlog.get_logger(__name__)
 
 READ_MODELS: tuple[ReadModel, ...] = (Dashboard(), RequestList(), Audit())
 
-_LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream"}
+_LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream", "/mcp"}
 """Routes whose responses take as long as the caller likes: their durations say nothing."""
 
 _CLOSING = {Request.Responded.TOPIC, Request.Cancelled.TOPIC, Request.Expired.TOPIC}
@@ -156,12 +162,14 @@ async def running(
         slack = PostgresSlackSettings(
             pool, key, SlackSettings(notification_delay_seconds=settings.notification_delay_seconds)
         )
+        webhooks = PostgresWebhooks(pool, clock, key)
         key_watch = KeyWatch(key)
 
         async def attend(connection: psycopg.AsyncConnection) -> None:
             await key_watch(connection)
             await subscriptions.look(connection)
             await slack.look(connection)
+            await webhooks.look(connection)
 
         tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend=attend)
         writer = Writer(
@@ -217,8 +225,23 @@ async def running(
         projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
         reads = Reads(pool, projector, tail, store)
         departures = Departures(store, requests, OpenRequestsOf(reads))
+        metrics = Metrics()
+        receivers = WebhookSender(
+            Addresses(allow_private=settings.webhook_allow_private, plain_in_private_networks=True), clock
+        )
+        stack.push_async_callback(receivers.close)
+        reports = Reports(
+            store,
+            webhooks,
+            due,
+            Representations(directory).request,
+            receivers.send,
+            clock,
+            lambda outcome: metrics.webhook_deliveries.labels(outcome).inc(),
+        )
         scheduler = Scheduler(
-            Deadlines(due, requests, departures, notices, _report_failure), shown=lambda: slack.current.enabled
+            Deadlines(due, requests, departures, notices, _report_failure, reports.make),
+            shown=lambda: slack.current.enabled or webhooks.any,
         )
         provider = None
         if settings.oidc_issuer is not None:
@@ -231,7 +254,6 @@ async def running(
         signer = HeadSigner(key, clock)
         verification = Verification(pool, clock)
         stack.push_async_callback(verification.stop)
-        metrics = Metrics()
         messages = PostgresSlackMessages(pool)
         connection = SlackConnection(
             lambda: slack.current,
@@ -301,6 +323,13 @@ async def running(
             lambda: connection.health.state in ("off", "connected"),
         )
         metrics.watch("handraise_streams", "Live streams open, now", lambda: len(hub))
+        mcp = McpEndpoint(
+            requests,
+            progress_seconds=settings.mcp_progress_seconds,
+            max_body_bytes=settings.max_body_bytes,
+            version=server_version(),
+        )
+        stack.push_async_callback(mcp.stop)
         api = build_api(
             requests=requests,
             directory_service=directory_service,
@@ -311,6 +340,9 @@ async def running(
             browsers=browsers,
             push_key=vapid.public_key,
             slack=SlackAdministration(store, slack, Trial(settings.slack_api_url), lambda: connection.health, clock),
+            webhooks=WebhookAdministration(
+                store, directory, webhooks, receivers.check, receivers.send, new_secret, clock, scheduler.wake
+            ),
             url=settings.url,
             pages=page_routes(settings.embed_origin_list),
             hardening=Hardening(
@@ -334,6 +366,7 @@ async def running(
                 heartbeat_seconds=settings.stream_heartbeat_seconds,
                 refusals=refusals(),
             ),
+            mcp=mcp.routes,
             ready=ready,
             metrics=metrics.render,
             observe=observe,

@@ -34,6 +34,12 @@ class Metrics:
             ["type", "outcome"],
             registry=self.registry,
         )
+        self.webhook_deliveries = Counter(
+            "handraise_webhook_deliveries",
+            "Attempts to report closed requests to webhooks, by what became of them",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.events = Counter("handraise_events", "Events seen in the log, by type", ["type"], registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:

@@ -39,7 +39,7 @@ class Scheduler:
     """One task that carries out what is due. Every replica runs one; leases keep them apart."""
 
     def __init__(self, deadlines: Deadlines, *, shown: Callable[[], bool]) -> None:
-        """`shown` is whether any channel shows requests, so that what has ended must be shown as such at once."""
+        """`shown` is whether what has ended must be told at once: to a channel that shows it, or to a webhook."""
         self.deadlines = deadlines
         self._shown = shown
         self._woken = asyncio.Event()
@@ -51,6 +51,10 @@ class Scheduler:
         topics = {event.topic for event in recorded}
         if not topics.isdisjoint(_PLANS) or (not topics.isdisjoint(_ENDS) and self._shown()):
             self._woken.set()
+
+    def wake(self) -> None:
+        """Something is due that the log does not tell of."""
+        self._woken.set()
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name="scheduler")

@@ -104,6 +104,10 @@ class Settings(BaseSettings):
         description="Whether browsers may name push services in private networks, and on this machine without https: "
         "for tests, and for a push server of one's own.",
     )
+    webhook_allow_private: bool = Field(
+        False,
+        description="Whether webhooks may lead into private networks and to this machine, there also without https.",
+    )
     notification_delay_seconds: float = Field(
         120.0,
         ge=0,
@@ -117,6 +121,12 @@ class Settings(BaseSettings):
     )
     stream_heartbeat_seconds: float = Field(
         15.0, gt=0, description="How often the live stream gives a sign of life when nothing happens."
+    )
+    mcp_progress_seconds: float = Field(
+        10.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="How often an MCP call that waits tells its caller so, if the caller wants to know.",
     )
     stop_seconds: float = Field(10.0, gt=0, description="How long a graceful stop may take.")
 

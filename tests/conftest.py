@@ -15,7 +15,8 @@ from tests.support.service import Service, service
 LONGEST = (
     "acceptance/test_schemathesis", "acceptance/test_directory", "acceptance/test_conventions", "web/test_forms",
     "acceptance/test_sign_in", "interfaces/cli/test_secret", "acceptance/test_slack_config",
-    "acceptance/test_crash", "projections/test_replay", "acceptance/test_slack_answers", "acceptance/test_push",
+    "acceptance/test_webhooks", "acceptance/test_mcp", "acceptance/test_crash", "projections/test_replay",
+    "acceptance/test_slack_answers", "interfaces/client/test_asking", "acceptance/test_push",
     "acceptance/test_slack_notices", "acceptance/test_routing_concurrency", "docs/test_snippets",
     "acceptance/test_permissions", "bench/test_bench_smoke", "acceptance/test_slack_connection",
     "interfaces/postgres/test_rotation", "acceptance/test_oidc", "acceptance/test_ladder", "acceptance/test_actor",

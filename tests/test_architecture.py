@@ -10,8 +10,10 @@ from importlinter import cli
 
 ROOT = Path(__file__).parent.parent
 LAYERS = {"domain", "application", "projections", "interfaces"}
-ADAPTERS = {"http", "postgres", "push", "slack", "sse", "web"}
+ADAPTERS = {"http", "mcp", "postgres", "push", "slack", "sse", "web", "webhooks"}
 """Folders of `interfaces` that speak to one part of the world and know nothing of each other."""
+SHARED = {"outside"}
+"""Folders that adapters use, and that know none of them."""
 COMPOSING = {"cli", "client"}
 """Folders that put adapters together, or stand alone."""
 
@@ -27,7 +29,7 @@ def test_every_package_is_placed() -> None:
     packages = {folder.parent.name for folder in ROOT.glob("*/__init__.py")} - {"tests"}
     assert packages == LAYERS
     folders = {entry.name for entry in (ROOT / "interfaces").iterdir() if entry.is_dir() and entry.name[0] not in "._"}
-    assert folders == ADAPTERS | COMPOSING
+    assert folders == ADAPTERS | SHARED | COMPOSING
 
 
 def test_the_domain_imports_the_standard_library_and_the_librarys_domain_only() -> None:

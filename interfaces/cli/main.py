@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from interfaces.cli import answer, ask, directory, erase, maintenance, read_models, reading, secret, serve
+from interfaces.cli import answer, ask, directory, erase, maintenance, mcp, read_models, reading, secret, serve
 from interfaces.cli.connection import where_key_is_from
 from interfaces.cli.output import CommandFailed, command, say
 
@@ -24,6 +24,7 @@ app.command()(answer.show)
 app.command()(answer.answer)
 app.command()(answer.cancel)
 app.command()(erase.erase)
+app.command()(mcp.mcp)
 app.command()(reading.inbox)
 app.add_typer(directory.user, name="user")
 app.add_typer(directory.agent, name="agent")

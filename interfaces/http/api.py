@@ -21,8 +21,10 @@ from application.requests import Requests
 from application.sign_in import SignIn
 from application.slack import SlackAdministration
 from application.subscriptions import Browsers
+from application.webhooks import WebhookAdministration
 from domain.callers import Caller
 from domain.errors import AlreadyClaimed, AlreadyClosed
+from domain.request import Request as AskedRequest
 from interfaces.http import docs_page, problems
 from interfaces.http.audit import Export, SignedHead, Verify, audit_routes
 from interfaces.http.callers import CSRF_HEADER, SESSION_COOKIE, Credential, authenticate_again, authenticated_route
@@ -41,6 +43,7 @@ from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 from interfaces.http.session import IdentityProvider, session_routes
 from interfaces.http.slack import slack_routes
+from interfaces.http.webhooks import webhook_routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,16 @@ Observe = Callable[[str, int, float], None]
 Stream = Callable[[type[APIRoute], Callable[[Request], Callable[[], Awaitable[Caller | None]]]], APIRouter]
 """Makes the routes of the live stream from a route class that authenticates, and a way to do so again later."""
 
+Mcp = Callable[
+    [
+        type[APIRoute],
+        Callable[[Request], Callable[[], Awaitable[Caller | None]]],
+        Callable[[AskedRequest], Awaitable[dict[str, Any]]],
+    ],
+    APIRouter,
+]
+"""Makes the routes of the MCP server from the same, and a way to show a request."""
+
 
 def build_api(
     *,
@@ -71,6 +84,7 @@ def build_api(
     browsers: Browsers,
     push_key: str,
     slack: SlackAdministration,
+    webhooks: WebhookAdministration,
     url: str,
     directory: Directory,
     store: EventStore,
@@ -80,6 +94,7 @@ def build_api(
     head: SignedHead,
     verify: Verify,
     stream: Stream,
+    mcp: Mcp,
     pages: APIRouter,
     hardening: Hardening,
     ready: Readiness,
@@ -124,12 +139,16 @@ def build_api(
             verify=verify,
         )
     )
-    app.include_router(
-        stream(authenticated_route(authenticate), lambda request: authenticate_again(authenticate, request))
-    )
+
+    def again(request: Request) -> Callable[[], Awaitable[Caller | None]]:
+        return authenticate_again(authenticate, request)
+
+    app.include_router(stream(authenticated_route(authenticate), again))
+    app.include_router(mcp(authenticated_route(authenticate), again, represent.request))
     app.include_router(session_routes(sign_in, authenticate, provider, url, represent.names))
     app.include_router(push_routes(browsers, push_key, store.head, authenticate))
     app.include_router(slack_routes(slack, authenticate, reads))
+    app.include_router(webhook_routes(webhooks, store, authenticate, reads))
     app.include_router(operation_routes(ready, metrics))
     app.include_router(pages)
     docs_page.install(app)

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from application.deadlines import DEPART, SHRED
+from application.webhooks import REPORT
 from domain.access_keys import AccessKey
 from domain.agent_types import AgentType
 from domain.agents import Agent
@@ -29,6 +30,7 @@ from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import SlackConfiguration
 from domain.timetable import ERASE, ESCALATE, EXPIRE, NOTIFY, UPDATE, WEB
 from domain.users import User, away
+from domain.webhooks import Webhook
 
 CHANNEL = "handraise"
 """Of every NOTIFY of ours."""
@@ -38,6 +40,9 @@ SLACK = "slack"
 
 SLACK_CHANGED = "slack"
 """The payload of a NOTIFY that says that servers should look at the settings of Slack."""
+
+WEBHOOKS_CHANGED = "webhooks"
+"""The payload of a NOTIFY that says that servers should look whether there are any webhooks."""
 
 SLACK_TOKEN_IDS = {
     "bot_token": UUID("5b0f3f0e-4f3a-5d6b-8c1e-0a9d6f2b7c11"),
@@ -76,7 +81,11 @@ ADD_REQUEST_NAME = Bulk(
     "INSERT INTO request_names (unique_id, agent_id, request_id)"
     " SELECT * FROM unnest(%b::text[], %b::uuid[], %b::uuid[])"
 )
-REMOVE_DUE_STEPS = Bulk("DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[])")
+# But for the report to a webhook: when something closes there is none yet, and one that is closed is reported all the
+# same when its content is erased.
+REMOVE_DUE_STEPS = Bulk(
+    f"DELETE FROM due_steps WHERE request_id = ANY(%b::uuid[]) AND NOT starts_with(step, '{REPORT}:')"  # noqa: S608
+)
 REMOVE_DUE_STEP = Bulk(
     "DELETE FROM due_steps USING unnest(%b::uuid[], %b::text[]) AS r(request_id, step)"
     " WHERE due_steps.request_id = r.request_id AND due_steps.step = r.step"
@@ -92,6 +101,12 @@ MOVE_DUE_STEP = Bulk(
     " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
     " WHERE due_steps.due_at <> excluded.due_at"
+)
+# Where the agent has a webhook, which is seen here and nowhere before. Left out while no agent has one.
+REPORT_CLOSED = Bulk(
+    f"INSERT INTO due_steps (request_id, step, due_at) SELECT c.request_id, '{REPORT}:' || c.agent_id, c.at"  # noqa: S608  our own
+    " FROM unnest(%b::uuid[], %b::uuid[], %b::timestamptz[]) AS c(request_id, agent_id, at)"
+    " JOIN webhooks w ON w.agent_id = c.agent_id AND w.enabled ON CONFLICT (request_id, step) DO NOTHING"
 )
 SHOW_ANEW = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
@@ -234,6 +249,25 @@ SHOW_IN_SLACK = Bulk(
     "INSERT INTO slack_messages (channel, ts, request_id) SELECT * FROM unnest(%b::text[], %b::text[], %b::uuid[])"
     " ON CONFLICT (channel, ts) DO NOTHING"
 )
+SET_WEBHOOK = Bulk(
+    "INSERT INTO webhooks (agent_id, url, enabled, created_at, changed_at)"
+    " SELECT agent_id, url, enabled, at, at FROM unnest(%b::uuid[], %b::text[], %b::boolean[], %b::timestamptz[])"
+    " AS w(agent_id, url, enabled, at) ON CONFLICT (agent_id) DO UPDATE"
+    " SET url = excluded.url, enabled = excluded.enabled, changed_at = excluded.changed_at"
+)
+REMOVE_WEBHOOK = Bulk("DELETE FROM webhooks WHERE agent_id = ANY(%b::uuid[])")
+FORGET_WEBHOOK_SECRETS = Bulk("DELETE FROM webhook_secrets WHERE agent_id = ANY(%b::uuid[])")
+# Of two at most the older one goes at once: it was to be replaced already.
+FORGET_REPLACED_SECRET = Bulk("DELETE FROM webhook_secrets WHERE agent_id = ANY(%b::uuid[]) AND expires_at IS NOT NULL")
+REPLACE_WEBHOOK_SECRET = Bulk(
+    "UPDATE webhook_secrets SET expires_at = r.until FROM unnest(%b::uuid[], %b::timestamptz[]) AS r(agent_id, until)"
+    " WHERE webhook_secrets.agent_id = r.agent_id"
+)
+ADD_WEBHOOK_SECRET = Bulk(
+    "INSERT INTO webhook_secrets (id, agent_id, made_at, wrapped)"
+    " SELECT * FROM unnest(%b::uuid[], %b::uuid[], %b::timestamptz[], %b::bytea[])",
+    wrapped=3,
+)
 TELL = Bulk(f"SELECT pg_notify('{CHANNEL}', payload) FROM unnest(%b::text[]) AS t(payload)")  # noqa: S608
 
 
@@ -276,6 +310,10 @@ def _of(event: RecordedEvent, aggregate: object) -> Iterator[Change]:
             facts = (event.enabled, event.channel_id, event.notification_delay_seconds)
             yield SET_SLACK, (event.originator_id, event.originator_version, *facts)
             yield TELL, (SLACK_CHANGED,)
+        case Webhook.Event():
+            assert isinstance(aggregate, Webhook)
+            yield from _of_webhook(event, aggregate.agent_id)
+            yield TELL, (WEBHOOKS_CHANGED,)
         case _:
             pass
 
@@ -329,6 +367,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
                 yield SET_DUE_STEP, (id, SHRED, event.sealed_until)
             if request.erase_due is not None:
                 yield SET_DUE_STEP, (id, ERASE, request.erase_due)
+            yield REPORT_CLOSED, (id, request.asked.agent_id, event.timestamp)
             yield COUNT_OPEN, (request.asked.agent_id, -1)
             yield COUNT_OPEN, (directory_id(RequestType.KIND, request.asked.request_type), -1)
             yield from _count(request.assigned_to, request.assigned_list, -1)
@@ -402,6 +441,8 @@ def _of_agent(event: Agent.Event) -> Iterator[Change]:
             yield CHANGE_AGENT, (id, event.name, event.owner, event.agent_type, event.category)
         case Agent.Removed():
             yield REMOVE_AGENT, (id,)
+            yield REMOVE_WEBHOOK, (id,)
+            yield FORGET_WEBHOOK_SECRETS, (id,)
         case _:
             pass
 
@@ -488,6 +529,20 @@ def _of_key(event: AccessKey.Event) -> Iterator[Change]:
             yield ROTATE_KEY, (id, bytes.fromhex(event.sha256))
         case AccessKey.Revoked():
             yield REVOKE_KEY, (id,)
+        case _:
+            pass
+
+
+def _of_webhook(event: Webhook.Event, agent_id: UUID) -> Iterator[Change]:
+    match event:
+        case Webhook.Configured() | Webhook.Changed():
+            yield SET_WEBHOOK, (agent_id, event.url, event.enabled, event.timestamp)
+        case Webhook.SecretRotated():
+            yield FORGET_REPLACED_SECRET, (agent_id,)
+            yield REPLACE_WEBHOOK_SECRET, (agent_id, event.previous_until)
+        case Webhook.Removed():
+            yield REMOVE_WEBHOOK, (agent_id,)
+            yield FORGET_WEBHOOK_SECRETS, (agent_id,)
         case _:
             pass
 

@@ -43,8 +43,9 @@ WRAPPED = (
     ("sealed_answers", "request_id", "wrapped_key"),
     ("vapid_keys", "id", "wrapped"),
     ("slack_tokens", "id", "wrapped"),
+    ("webhook_secrets", "id", "wrapped"),
 )
-"""(table, column that a wrapped key or token is bound to, column with it)."""
+"""(table, column that a wrapped key, token or secret is bound to, column with it)."""
 
 KNOWN_WITHIN_SECONDS = 30.0
 ENDED_WITHIN_SECONDS = 5.0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from eventsourcing.persistence import StoredEvent
@@ -23,10 +23,12 @@ from domain.request import Request, rebuild
 from domain.routing import Facts, Subject
 from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import CONFIGURATION_ID, SlackConfiguration
+from domain.webhooks import Webhook
 from interfaces.postgres.coalescing import Coalescer
 from interfaces.postgres.inline import (
     ADD_DATA_KEY,
     ADD_SEALED_ANSWER,
+    ADD_WEBHOOK_SECRET,
     FORGET_SLACK_TOKEN,
     SET_PASSWORD,
     SET_SLACK_TOKEN,
@@ -100,6 +102,9 @@ class PostgresEventStore:
 
     async def slack_configuration(self) -> SlackConfiguration | None:
         return await self._aggregate(SlackConfiguration, CONFIGURATION_ID)
+
+    async def webhook(self, id: UUID) -> Webhook | None:
+        return await self._aggregate(Webhook, id)
 
     async def entry(self, kind: type[E], id: UUID) -> E | None:
         return await self._aggregate(kind, id)
@@ -179,6 +184,7 @@ class PostgresEventStore:
         check: Callable[[], Awaitable[None]] | None = None,
         password_hash: str | None = None,
         slack_tokens: Mapping[str, str | None] | None = None,
+        webhook_secret: str | None = None,
     ) -> int:
         keys: dict[UUID, bytes | None] = {}
         new_keys: dict[UUID, bytes] = {}
@@ -200,6 +206,8 @@ class PostgresEventStore:
         if password_hash is not None:
             rows.append((SET_PASSWORD, (aggregates[0].id, password_hash)))
         rows += [self._keep_token(SLACK_TOKEN_IDS[name], token) for name, token in (slack_tokens or {}).items()]
+        if webhook_secret is not None:
+            rows.append(self._add_webhook_secret(aggregates[0], webhook_secret))
         rows += [self._add_key(id, key) for id, key in new_keys.items()]
 
         def written(position: int) -> None:
@@ -283,6 +291,12 @@ class PostgresEventStore:
         if token is None:
             return FORGET_SLACK_TOKEN, (id,)
         return SET_SLACK_TOKEN, (id, Unwrapped(self._master_key, token.encode(), id.bytes))
+
+    def _add_webhook_secret(self, webhook: Aggregate, secret: str) -> Change:
+        assert isinstance(webhook, Webhook)
+        id = uuid4()
+        wrapped = Unwrapped(self._master_key, secret.encode(), id.bytes)
+        return ADD_WEBHOOK_SECRET, (id, webhook.agent_id, webhook.modified_on, wrapped)
 
     def _seal_answer(self, id: UUID, answer: Answer) -> Change:
         key = new_data_key()

@@ -17,7 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from application.tasks import end
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.inline import SLACK_CHANGED
+from interfaces.postgres.inline import SLACK_CHANGED, WEBHOOKS_CHANGED
 from interfaces.postgres.installation import KEYS_CHANGED
 from interfaces.postgres.pool import Pool, lasting
 from interfaces.postgres.subscriptions import SUBSCRIPTIONS_CHANGED
@@ -25,7 +25,7 @@ from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
 _OWN_COMMIT_SECONDS = 0.0005
-_BESIDE_THE_LOG = (KEYS_CHANGED, SUBSCRIPTIONS_CHANGED, SLACK_CHANGED)
+_BESIDE_THE_LOG = (KEYS_CHANGED, SUBSCRIPTIONS_CHANGED, SLACK_CHANGED, WEBHOOKS_CHANGED)
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ class Tail:
         """`look_again_seconds` is how long it trusts silence before it reads without having been told to.
 
         `attend` is called on every new listening connection, and when a NOTIFY says that something has changed that
-        stands beside the log: keys, subscriptions, or the settings of Slack.
+        stands beside the log: keys, subscriptions, the settings of Slack, or webhooks.
         """
         self._attend = attend
         self._conninfo = conninfo

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import LiteralString
@@ -28,7 +28,7 @@ from domain.errors import AlreadyExists, Refusal, Unavailable
 from domain.routing import Facts, Subject
 from interfaces.postgres.chain import link
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.inline import CHANNEL, Bulk, Change
+from interfaces.postgres.inline import CHANNEL, REPORT_CLOSED, Bulk, Change
 from interfaces.postgres.installation import KEY_ID, id_bytes, learn
 from interfaces.postgres.pool import indexed, lasting
 from interfaces.postgres.routing import RoutingFacts
@@ -303,7 +303,7 @@ class Writer:
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND_LOCK,))
             head = await connection.execute(
                 f"SELECT head.position, head.hash, {self._clock.sql}, present.ids, present.versions,"  # noqa: S608
-                f" (SELECT version FROM directory_version), {KEY_ID}"
+                f" (SELECT version FROM directory_version), {KEY_ID}, EXISTS (SELECT FROM webhooks WHERE enabled)"
                 " FROM (SELECT position, hash FROM event_chain ORDER BY position DESC LIMIT 1) AS head,"
                 " (SELECT array_agg(originator_id) AS ids, array_agg(version) AS versions FROM"
                 "  (SELECT originator_id, max(originator_version) AS version FROM handraise_events"
@@ -313,7 +313,7 @@ class Writer:
             )
             row = await head.fetchone()
             assert row is not None
-            position, hash_, now, present, present_at, directory, key_id = row
+            position, hash_, now, present, present_at, directory, key_id, webhooks = row
             versions: dict[UUID, int] = dict(zip(present or (), present_at or (), strict=True))
             self._clock.set(now)
             key = self._master_key
@@ -351,7 +351,8 @@ class Writer:
                 " SELECT pg_notify(%s, %s)",
                 (*batch.events, batch.positions, batch.hashes, CHANNEL, str(batch.positions[-1])),
             )
-            for bulk, columns in _by_statement(fitting):
+            # Webhooks change under the lock, too: where there are none, that they get reports need not even be tried.
+            for bulk, columns in _by_statement(fitting, without=() if webhooks else (REPORT_CLOSED,)):
                 await connection.execute(bulk.sql.encode(), columns)
             self._committing = True
             await connection.execute("COMMIT")
@@ -523,12 +524,14 @@ def _settle(refused: Sequence[tuple[Group, Exception]]) -> None:
         group.settle(refusal)
 
 
-def _by_statement(groups: Sequence[Group]) -> list[tuple[Bulk, list[list[object]]]]:
+def _by_statement(groups: Sequence[Group], without: Collection[Bulk] = ()) -> list[tuple[Bulk, list[list[object]]]]:
     """One statement for all rows of a kind, the kinds in their order: no aggregate is in two groups of a batch."""
     rows: dict[Bulk, list[tuple[object, ...]]] = {}
     for group in groups:
         for bulk, row in group.changes:
             rows.setdefault(bulk, []).append(row)
+    for bulk in without:
+        rows.pop(bulk, None)
     return [(bulk, _columns(bulk, rows[bulk])) for bulk in sorted(rows, key=lambda bulk: bulk.order)]
 
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 import httpx
 import structlog
@@ -16,8 +15,9 @@ from application.notices import PermanentFailure, TemporaryFailure
 from application.ports import Clock
 from application.subscriptions import Subscription, Subscriptions
 from domain.errors import Unavailable
-from interfaces.push.addresses import Addresses, NotPublic, NotReachable
-from interfaces.push.connections import CheckedTransport
+from interfaces.outside.addresses import Addresses, NotPublic, NotReachable
+from interfaces.outside.answers import retry_after
+from interfaces.outside.connections import CheckedTransport
 from interfaces.push.messages import Push
 from interfaces.push.vapid import VapidKey
 
@@ -132,17 +132,5 @@ def _judge(response: httpx.Response, now: datetime) -> None:
     if status in _GONE:
         raise Unsubscribed("the browser is not subscribed any more")
     if status in _LATER or status >= 500:
-        raise TemporaryFailure(f"a push service answered {status}", _asked_for(response, now))
+        raise TemporaryFailure(f"a push service answered {status}", retry_after(response, now))
     raise PermanentFailure(f"a push service answered {status}")
-
-
-def _asked_for(response: httpx.Response, now: datetime) -> timedelta | None:
-    """What `Retry-After` says, in seconds or as a date; None where it says nothing that makes sense."""
-    said = response.headers.get("retry-after", "").strip()
-    if said.isascii() and said.isdecimal():
-        return timedelta(seconds=int(said[:9]))
-    try:
-        at = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    return max(at.replace(tzinfo=at.tzinfo or UTC) - now, timedelta(0))

@@ -8,12 +8,8 @@ import re
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from domain.errors import FieldError, Invalid
-from interfaces.push.addresses import Addresses, NotPublic, NotReachable
+from interfaces.outside.addresses import Addresses, NotPublic, NotReachable, place_of
 
-_ENDPOINT = re.compile(
-    r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?(/[!-~]*)?",
-    re.ASCII | re.IGNORECASE,
-)
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}", re.ASCII)
 
 _UNCOMPRESSED = 4
@@ -41,20 +37,18 @@ class Subscribing:
         return point, secret
 
     async def _wrong_with(self, endpoint: str) -> str | None:
-        match = _ENDPOINT.fullmatch(endpoint)
-        if match is None or "#" in endpoint or "\\" in endpoint:
+        place = place_of(endpoint)
+        if place is None:
             return "must be the address of a push service, beginning with https://"
-        scheme, host = match["scheme"].lower(), match["host"]
-        port = int(match["port"] or (443 if scheme == "https" else 80))
-        if not 0 < port < 65536:
+        if not 0 < place.port < 65536:
             return "has a port that there is not"
-        if scheme != "https" and not self._addresses.allow_private:
+        if place.scheme != "https" and not self._addresses.allow_private:
             return "must begin with https://"
         try:
-            await self._addresses.of(scheme, host.strip("[]"), port)
+            await self._addresses.of(place.scheme, place.host.strip("[]"), place.port)
         except (NotPublic, NotReachable) as error:
             return f"is not to be reached: {error}"
-        if host.startswith("["):
+        if place.host.startswith("["):
             return "must name its host: an address of IPv6 cannot stand in the token that a push service is shown"
         return None
 

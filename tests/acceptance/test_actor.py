@@ -62,6 +62,7 @@ async def everybody(postgres: TestServer, template: str, folder: Path, **setting
     """One service, and everybody who may or may not do something."""
     database = await postgres.create_database(template)
     settings |= {"oidc_issuer": PROVIDER, "oidc_client_id": "handraise", "embed_origins": "https://app.example.com"}
+    settings["webhook_allow_private"] = True
     async with service(database, folder, **settings) as made:
         yield await staged(made)
     await postgres.drop_database(database)
@@ -140,6 +141,8 @@ async def test_c64_no_field_names_the_actor(stage: Stage, operation: str) -> Non
 WITHOUT_EVENT = {
     "DELETE /api/push/subscriptions",
     "DELETE /api/sessions",
+    "POST /api/agents/{id}/webhook/deliveries/{request_id}/redeliver",
+    "POST /api/agents/{id}/webhook/test",
     "POST /api/human-feedback/slack/config",  # the same again
     "POST /api/human-feedback/slack/test",
     "POST /api/push/subscriptions",
@@ -150,9 +153,13 @@ WITHOUT_EVENT = {
 """What changes nothing in the log, or nothing here."""
 
 WITHOUT_BODY = {
+    "DELETE /api/agents/{id}/webhook",
     "DELETE /api/requests/{id}/snooze",
     "DELETE /api/session",
     "DELETE /api/sessions",
+    "POST /api/agents/{id}/webhook/deliveries/{request_id}/redeliver",
+    "POST /api/agents/{id}/webhook/rotate",
+    "POST /api/agents/{id}/webhook/test",
     "POST /api/keys/{id}/rotate",
     "POST /api/push/test",
     "POST /api/requests/{id}/erase",

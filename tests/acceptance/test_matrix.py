@@ -82,6 +82,13 @@ GET /api/agents                       -         200   200   403   403   403   40
 POST /api/agents                      -         201   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   201   403
 PATCH /api/agents/{id}                -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 DELETE /api/agents/{id}               -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
+GET /api/agents/{id}/webhook          -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
+PUT /api/agents/{id}/webhook          -         201   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   201   403
+DELETE /api/agents/{id}/webhook       -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
+POST /api/agents/{id}/webhook/rotate  -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
+POST /api/agents/{id}/webhook/test    -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
+GET /api/agents/{id}/webhook/deliveries -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
+POST /api/agents/{id}/webhook/deliveries/{request_id}/redeliver -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
 GET /api/agent-types                  -         200   200   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   200
 POST /api/agent-types                 -         201   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   201   403
 PATCH /api/agent-types/{id}           -         200   403   403   403   403   403   403   403   403   403   403   403   401   401   401   401   401   200   403
@@ -153,6 +160,8 @@ def table(text: str = TABLE) -> dict[str, tuple[str, dict[str, int]]]:
 PASSWORD = "correct horse battery"
 PROVIDER = "http://127.0.0.1:9"
 """Nobody listens there: a sign-in by provider can be begun by everybody, and gets no further; nor does a push."""
+HOOK = f"{PROVIDER}/hook"
+"""Nor is a webhook ever answered."""
 RECEIPT = "a receipt of the collector"
 DIRECTORY = {
     "users": ("user", {}),
@@ -174,6 +183,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/requests/{id}/collect": {"receipt": RECEIPT},
     "POST /api/requests/{id}/acknowledge": {"receipt": RECEIPT},
     "PATCH /api/keys/{id}": {"name": "Renamed"},
+    "PUT /api/agents/{id}/webhook": {"url": HOOK},
     "PATCH /api/me": {"time_zone": "Europe/Berlin"},
     "PUT /api/directory": {"users": [{"id": "admin", "name": "Administrator"}]},
     "POST /api/human-feedback/slack/config": {"notification_delay_seconds": 60},
@@ -225,6 +235,14 @@ class Stage:
             await done(self.clients["assignee"].post(f"{path}/snooze", json={"seconds": 60}))
         return made
 
+    async def closed_request_of(self, agent: str) -> str:
+        """The id of a fresh request of this agent that is closed."""
+        key = await self.handraise.app.keys.create(by=None, name="A key", agent=agent)
+        asker = await self.handraise.client(key.key)
+        made = await done(asker.post("/api/requests", json={"message": "May I?"}))
+        await done(asker.post(f"/api/requests/{made['id']}/cancel", json={}))
+        return made["id"]
+
     async def entry(self, collection: str) -> str:
         """The id of a fresh entry of the directory."""
         number = next(self._numbers)
@@ -249,7 +267,7 @@ class Stage:
         """
         method, path = operation.split()
         client = await self.caller(who)
-        id, body = "", BODIES.get(operation)
+        id, request_id, body = "", "", BODIES.get(operation)
         part = path.split("/")[2] if path.startswith("/api/") else ""
         if place != NO_PLACE:
             made = await self.request(place)
@@ -277,6 +295,12 @@ class Stage:
         elif part == "keys" and "{id}" in path:
             id = f"key-{next(self._numbers)}"
             await self.handraise.app.keys.create(by=None, name="A key", user="visitor", id=id)
+        elif "/webhook" in path:
+            id = await self.entry(part)
+            if method != "PUT":
+                await done(self.handraise.admin.put(f"/api/agents/{id}/webhook", json={"url": HOOK}))
+            if "{request_id}" in path:
+                request_id = await self.closed_request_of(id)
         elif part in DIRECTORY and "{id}" in path:
             id = await self.entry(part)
             if path.endswith("/erase"):
@@ -286,7 +310,7 @@ class Stage:
             body = {"name": f"New {next(self._numbers)}"} | ({"user": "visitor"} if part == "keys" else {})
         assert "{" not in path or id, f"nothing is made for {operation}: say what it needs"
         query = "timeout_seconds=0" if path.endswith("/wait") else query
-        url = path.replace("{id}", id) + (f"?{query}" if query else "")
+        url = path.replace("{id}", id).replace("{request_id}", request_id) + (f"?{query}" if query else "")
         if fields is not None:
             body = {**(body or {}), **fields}
         if path == "/api/stream":
@@ -398,7 +422,7 @@ async def stage(postgres: TestServer, template: str, tmp_path_factory: pytest.Te
     """One service for the whole matrix, with a way to sign in by provider, and pages that may be embedded."""
     database = await postgres.create_database(template)
     settings: dict[str, Any] = {"oidc_issuer": PROVIDER, "oidc_client_id": "handraise", "push_allow_private": True}
-    settings |= {"embed_origins": "https://app.example.com"}
+    settings |= {"embed_origins": "https://app.example.com", "webhook_allow_private": True}
     async with service(database, tmp_path_factory.mktemp("service"), **settings) as made:
         yield await staged(made)
     await postgres.drop_database(database)

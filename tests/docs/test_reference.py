@@ -17,6 +17,7 @@ from domain.request_types import RequestType
 from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import SlackConfiguration
 from domain.users import User
+from domain.webhooks import Webhook
 from interfaces.metrics import Metrics
 from interfaces.settings import Settings
 from tests.support.service import Service
@@ -36,7 +37,7 @@ def test_every_event_and_each_of_its_fields_is_in_the_reference() -> None:
         event.TOPIC: event
         for aggregate in (
             *(Request, User, MemberList, Agent, AgentType, Category, RequestType, AccessKey),
-            *(Session, SignInLink, EmbedToken, SlackConfiguration),
+            *(Session, SignInLink, EmbedToken, SlackConfiguration, Webhook),
         )
         for event in vars(aggregate).values()
         if isinstance(event, type) and issubclass(event, RecordedEvent) and "TOPIC" in vars(event)

@@ -27,6 +27,7 @@ from domain.request_types import RequestType
 from domain.sessions import EmbedToken, Session, SignInLink
 from domain.slack import SlackConfiguration
 from domain.users import User
+from domain.webhooks import Webhook
 from interfaces.postgres.sealing import NewerVersion, SealingMapper
 
 AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
@@ -42,6 +43,7 @@ AGGREGATES: dict[str, type[BaseAggregate[UUID]]] = {
     "handraise.SignInLink": SignInLink,
     "handraise.EmbedToken": EmbedToken,
     "handraise.SlackConfiguration": SlackConfiguration,
+    "handraise.Webhook": Webhook,
 }
 EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.Request.Requested": Request.Requested,
@@ -87,6 +89,10 @@ EVENTS: dict[str, type[RecordedEvent]] = {
     "handraise.EmbedToken.Used": EmbedToken.Used,
     "handraise.SlackConfiguration.Configured": SlackConfiguration.Configured,
     "handraise.SlackConfiguration.Changed": SlackConfiguration.Changed,
+    "handraise.Webhook.Configured": Webhook.Configured,
+    "handraise.Webhook.Changed": Webhook.Changed,
+    "handraise.Webhook.SecretRotated": Webhook.SecretRotated,
+    "handraise.Webhook.Removed": Webhook.Removed,
 }
 """Every topic that may stand in a log. A line here is never changed, only added."""
 
@@ -575,6 +581,42 @@ GOLDEN: dict[str, tuple[int, dict[str, Any], str | None]] = {
         },
         None,
     ),
+    "handraise.Webhook.Configured": (
+        1,
+        {
+            "timestamp": AT_TEXT,
+            "originator_topic": "handraise.Webhook",
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "agent_id": AGENT_HEX,
+            "url": "https://hooks.example.com/a",
+            "enabled": True,
+        },
+        None,
+    ),
+    "handraise.Webhook.Changed": (
+        2,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "url": "https://hooks.example.com/b",
+            "enabled": False,
+        },
+        None,
+    ),
+    "handraise.Webhook.SecretRotated": (
+        3,
+        {
+            "timestamp": AT_TEXT,
+            "actor": "user:33333333-3333-5333-8333-333333333333",
+            "previous_until": DEADLINE_TEXT,
+        },
+        None,
+    ),
+    "handraise.Webhook.Removed": (
+        4,
+        {"timestamp": AT_TEXT, "actor": "user:33333333-3333-5333-8333-333333333333"},
+        None,
+    ),
 }
 """Version 1 of every event as it was stored: its version in its aggregate, its facts, its content sealed."""
 
@@ -825,6 +867,16 @@ MEANT: list[RecordedEvent] = [
         tokens=["bot_token", "app_token"],
         tokens_changed=["app_token"],
     ),
+    Webhook.Configured(
+        **in_common(1, f"user:{BERT}"),
+        originator_topic="handraise.Webhook",
+        agent_id=AGENT,
+        url="https://hooks.example.com/a",
+        enabled=True,
+    ),
+    Webhook.Changed(**in_common(2, f"user:{BERT}"), url="https://hooks.example.com/b", enabled=False),
+    Webhook.SecretRotated(**in_common(3, f"user:{BERT}"), previous_until=AT + timedelta(minutes=5)),
+    Webhook.Removed(**in_common(4, f"user:{BERT}")),
 ]
 """What the golden forms mean today, in the same order."""
 

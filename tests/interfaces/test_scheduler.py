@@ -317,11 +317,15 @@ class Steps:
         await until(so_often)
 
 
+async def nothing_to_report(step: DueStep, now: datetime) -> bool:
+    raise AssertionError("nothing is due")
+
+
 def deadlines(steps: Steps, handraise: Service) -> Deadlines:
     departures = Departures(handraise.app.store, handraise.app.requests, OpenRequestsOf(handraise.app.reads))
     store, clock = handraise.app.store, DatabaseClock()
     notices = Notices(store, cast(Directory, None), steps, clock, (), silent)
-    return Deadlines(steps, handraise.app.requests, departures, notices, silent)
+    return Deadlines(steps, handraise.app.requests, departures, notices, silent, nothing_to_report)
 
 
 @asynccontextmanager

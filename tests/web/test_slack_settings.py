@@ -232,3 +232,17 @@ def test_others_have_no_such_page(web: Web, role: str) -> None:
     expect(page.get_by_role("link", name="Slack")).to_be_hidden()
     expect(page.get_by_role("switch", name="Use Slack")).to_be_hidden()
     assert "C0123456789" not in page.content()
+
+
+def test_the_connection_is_shown_as_it_is(start: Callable[..., Web]) -> None:
+    """Connected since when; what is wrong while it is not; and nothing while Slack is not used."""
+    with slack_meanwhile() as slack:
+        web = start(slack_api_url=slack.url)
+        page = web.sign_in(path="/settings/slack")
+        expect(page.get_by_text("Connected since")).to_have_count(0)
+        whole = STORED | {"channel_id": CHANNEL, "bot_token": WORKING_BOT_TOKEN, "app_token": WORKING_APP_TOKEN}
+        assert web.admin.post(CONFIG, json=whole).status_code == 200
+        expect(page.get_by_text("Connected since")).to_be_visible(timeout=20_000)
+        slack.token_errors[WORKING_APP_TOKEN] = "token_revoked"
+        assert web.admin.post(CONFIG, json={"notification_delay_seconds": 5}).status_code == 200
+        expect(page.get_by_text("Not connected")).to_contain_text("token_revoked", timeout=20_000)

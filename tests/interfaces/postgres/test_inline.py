@@ -38,8 +38,10 @@ TABLES = {
     "slack_configuration": "SELECT * FROM slack_configuration",
     "open_counts": "SELECT * FROM open_counts WHERE count <> 0",
     "slack_messages": "SELECT * FROM slack_messages",
-    # That somebody left, and that a message is edited, is worked off without an event of its own.
-    "due_steps": "SELECT request_id, step, due_at FROM due_steps WHERE step NOT IN ('depart', 'update:slack')",
+    "webhooks": "SELECT * FROM webhooks",
+    # That somebody left, a message is edited, or a webhook called, is worked off without an event of its own.
+    "due_steps": "SELECT request_id, step, due_at FROM due_steps"
+    " WHERE step NOT IN ('depart', 'update:slack') AND NOT starts_with(step, 'webhook:')",
 }
 
 
@@ -106,6 +108,7 @@ class History:
             self._change_level,
             self._change_agent,
             self._change_slack,
+            self._change_webhook,
             self._remove,
         ]
         for _ in range(steps):
@@ -236,6 +239,19 @@ class History:
         fields |= self._chance.choice([{}, {"channel_id": "C0123456789"}, {"bot_token": "xoxb-1"}, {"bot_token": None}])
         return await self._handraise.admin.post("/api/human-feedback/slack/config", json=fields)
 
+    async def _change_webhook(self) -> httpx.Response:
+        """Nobody listens there. Removed more often than set it would hardly ever be there."""
+        path = f"/api/agents/agent-{self._chance.randrange(2)}/webhook"
+        match self._chance.choice(["set", "set", "set", "rotate", "remove"]):
+            case "set":
+                enabled = self._chance.random() < 0.8
+                url = f"https://127.0.0.1:9/{self._chance.randrange(3)}"
+                return await self._handraise.admin.put(path, json={"url": url, "enabled": enabled})
+            case "rotate":
+                return await self._handraise.admin.post(f"{path}/rotate")
+            case _:
+                return await self._handraise.admin.delete(path)
+
     # -- by chance
 
     def _one(self) -> str:
@@ -271,7 +287,11 @@ async def test_the_inline_tables_equal_a_rebuild(
     anew = await postgres.create_database(template)
     try:
         async with service(
-            database, tmp_path / "data", clock=clock, chance=chance, channels=[FakeChannel(), FakeChannel("mail")]
+            *(database, tmp_path / "data"),
+            clock=clock,
+            chance=chance,
+            channels=[FakeChannel(), FakeChannel("mail")],
+            webhook_allow_private=True,
         ) as handraise:
             await handraise.app.scheduler.stop()
             history = History(handraise, clock, chance)

@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from domain.errors import Invalid
-from interfaces.push.addresses import Addresses, NotPublic, NotReachable, is_public
-from interfaces.push.connections import CheckedTransport
+from interfaces.outside.addresses import Addresses, NotPublic, NotReachable, is_public
+from interfaces.outside.connections import CheckedTransport
 from interfaces.push.subscribing import Subscribing
 from tests.support.push_service import Browser, encoded
 

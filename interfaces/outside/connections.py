@@ -1,4 +1,4 @@
-"""Connections to push services: to an address that was checked, under the name that was asked for."""
+"""Connections to an address that was checked, under the name that was asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ssl
 
 import httpx
 
-from interfaces.push.addresses import Addresses
+from interfaces.outside.addresses import Addresses
 
 _PORTS = {"https": 443, "http": 80}
 _MOST_CONNECTIONS = 64
