@@ -500,6 +500,8 @@ async def test_two_channels_each_tell_once(database: str, tmp_path: Path, clock:
         service(database, tmp_path / "data", clock=clock, channels=[slack, mail]) as one,
         service(database, tmp_path / "data", clock=clock, channels=[slack, mail]) as other,
     ):
+        for replica in (one, other):
+            await replica.app.scheduler.stop()
         await people(one)
 
         async def once_slack_is_done(_: object) -> None:

@@ -25,6 +25,9 @@ from tests.support.service import Service, service
 EXAMPLES = [1, pytest.param(20, marks=pytest.mark.thorough)]
 """How many generated calls of each operation, and as many that it does not allow; each is made by everybody."""
 
+_WRONG = schemathesis.GenerationMode.NEGATIVE
+"""Calls that are not allowed: the tests of each operation have the worst of them, and are run each time."""
+
 NOT_CALLED = {"/api/stream"}
 """Never ends."""
 
@@ -164,7 +167,13 @@ def check(api: Api, case: schemathesis.Case) -> None:
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
-@pytest.mark.parametrize("mode", schemathesis.GenerationMode, ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(mode, id=mode.value, marks=pytest.mark.thorough if mode is _WRONG else ())
+        for mode in schemathesis.GenerationMode
+    ],
+)
 def test_everybody_is_answered_as_documented(
     api: Api,
     served_schema: schemathesis.BaseSchema,

@@ -14,6 +14,7 @@ from tests.bench.report import show, write_json
 from tests.bench.sizes import TINY
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 async def test_every_bench_gives_its_figures(tmp_path: Path) -> None:
     """Each bench measures something, and it can be shown and written."""

@@ -360,6 +360,7 @@ def test_c35_clocks_that_change(web: Web) -> None:
     assert stored(web, id, send(page))["data"] == {"at": "2026-11-01T01:30:00-05:00"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -381,6 +382,7 @@ def test_a_number_that_cannot_be_kept_is_not_changed(web: Web, typed: str, said:
     assert exactly(stored(web, id, send(page))["data"]) == exactly({"n": 1.5})
 
 
+@pytest.mark.thorough
 def test_what_only_the_server_knows_is_said_at_the_field(web: Web) -> None:
     """A format that the browser does not judge comes back from the server to its field, which gets the focus."""
     schema = form(["contact"], contact=form(["id", "mail"], id=text(format="uuid"), mail=text(format="email")))
@@ -396,6 +398,7 @@ def test_what_only_the_server_knows_is_said_at_the_field(web: Web) -> None:
     assert send(page).ok
 
 
+@pytest.mark.thorough
 def test_an_error_without_a_field_is_still_said(web: Web) -> None:
     """What the server says of something that the form does not show stands below its fields."""
     schema = form(a=text()) | {"minProperties": 1}
@@ -404,6 +407,7 @@ def test_an_error_without_a_field_is_still_said(web: Web) -> None:
     expect(page.get_by_text("Give at least 1 field.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_schema_without_a_form_is_answered_as_json(web: Web) -> None:
     """What cannot be shown field by field is written as JSON and judged by the server."""
     schema = {"$anchor": "top", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"$ref": "#top"}]}}
@@ -416,6 +420,7 @@ def test_a_schema_without_a_form_is_answered_as_json(web: Web) -> None:
     assert stored(web, id, send(page))["data"] == [1, [2]]
 
 
+@pytest.mark.thorough
 def test_an_object_without_fields_is_written_as_json(web: Web) -> None:
     """A part of the form that has no fields of its own takes any JSON object."""
     page, id = opened(web, response_schema=form(["extra"], extra={"type": "object"}))
@@ -427,6 +432,7 @@ def test_an_object_without_fields_is_written_as_json(web: Web) -> None:
     assert stored(web, id, send(page))["data"] == {"extra": {"a": [1, None]}}
 
 
+@pytest.mark.thorough
 def test_hints_for_the_form_are_followed(web: Web) -> None:
     """`ui_schema` orders fields and makes an input long; it cannot hide a field."""
     schema = form(a=text(), b=text(), c=text(default="sent unseen?"))
@@ -437,6 +443,7 @@ def test_hints_for_the_form_are_followed(web: Web) -> None:
     assert [box.evaluate("box => box.tagName") for box in boxes.all()] == ["TEXTAREA", "INPUT", "INPUT"]
 
 
+@pytest.mark.thorough
 def test_conditions_of_a_schema_are_followed(web: Web) -> None:
     """A field that a condition brings in appears with it."""
     schema = form(["kind"], kind={"enum": ["card", "cash"]}) | {
@@ -475,6 +482,7 @@ def test_c55_titles_and_options_are_text(web: Web) -> None:
     assert stored(web, id, send(page, attack))["text"] == attack
 
 
+@pytest.mark.thorough
 def test_an_option_is_a_button(web: Web) -> None:
     """A few options are buttons that answer with exactly their text."""
     page, id = opened(web, options=["Développement  ", "Production"])
@@ -484,6 +492,7 @@ def test_an_option_is_a_button(web: Web) -> None:
     assert (response["text"], response["data"]) == ("Développement  ", {"index": 0, "option": "Développement  "})
 
 
+@pytest.mark.thorough
 def test_many_options_are_searched(web: Web) -> None:
     """Of many options the wanted one is found, chosen and sent."""
     page, id = opened(web, options=[f"Region {number}" for number in range(30)])
@@ -494,6 +503,7 @@ def test_many_options_are_searched(web: Web) -> None:
     assert stored(web, id, send(page))["text"] == "Region 27"
 
 
+@pytest.mark.thorough
 def test_an_approval_with_a_note(web: Web) -> None:
     """The labels of the request stand on the buttons; a note goes with either."""
     page, id = opened(web, request_type="approval", labels={"approve": "Ship it", "reject": "Hold"})
@@ -502,6 +512,7 @@ def test_an_approval_with_a_note(web: Web) -> None:
     assert (response["outcome"], response["data"]) == ("rejected", {"approved": False, "note": "Not on a Friday"})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("key", "outcome"), [("a", "approved"), ("r", "rejected")])
 def test_keys_approve_and_reject(web: Web, key: str, outcome: str) -> None:
     """`a` and `r` press the buttons, but are letters while one is typing."""
@@ -515,6 +526,7 @@ def test_keys_approve_and_reject(web: Web, key: str, outcome: str) -> None:
     assert stored(web, id, replied.value)["outcome"] == outcome
 
 
+@pytest.mark.thorough
 def test_a_review_is_approved_by_its_button_only(web: Web) -> None:
     """Feedback that is just the label is questioned; the button approves."""
     page, id = opened(web, request_type="review")
@@ -524,6 +536,7 @@ def test_a_review_is_approved_by_its_button_only(web: Web) -> None:
     assert stored(web, id, send(page, "Approve"))["outcome"] == "approved"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
 def test_keys_send_text(web: Web, key: str) -> None:
     """Ctrl or Cmd with Enter sends; Enter alone is a line break; nothing blank is sent."""
@@ -541,6 +554,7 @@ def test_keys_send_text(web: Web, key: str) -> None:
     assert stored(web, id, replied.value)["text"] == "a\nb"
 
 
+@pytest.mark.thorough
 def test_enter_does_not_send_a_form_of_several_fields(web: Web) -> None:
     """In a form of several fields Enter is no answer; Ctrl+Enter is."""
     page, id = opened(web, response_schema=form(a=text(), b=text()))
@@ -553,6 +567,7 @@ def test_enter_does_not_send_a_form_of_several_fields(web: Web) -> None:
     assert stored(web, id, replied.value)["data"] == {"a": "x", "b": "y"}
 
 
+@pytest.mark.thorough
 def test_two_quick_clicks_send_once(web: Web) -> None:
     """The second click of a double click sends nothing."""
     page, _ = opened(web, request_type="approval")
@@ -597,6 +612,7 @@ def _meanwhile(page: Page, act: Callable[[], Any]) -> None:
     page.route("**/respond", late)
 
 
+@pytest.mark.thorough
 def test_a_lost_race_names_who_was_first(web: Web) -> None:
     """An answer that comes just too late is told whose was first, and is not lost."""
     page, id = opened(web)
@@ -609,6 +625,7 @@ def test_a_lost_race_names_who_was_first(web: Web) -> None:
     expect(field(page, "Answer")).to_have_value("too late")
 
 
+@pytest.mark.thorough
 def test_a_claim_meanwhile_names_the_claimant(web: Web) -> None:
     """Of a shared request that somebody has just claimed one learns who has it; the draft stays."""
     dora = web.person("dora")
@@ -623,6 +640,7 @@ def test_a_claim_meanwhile_names_the_claimant(web: Web) -> None:
     expect(field(page, "Answer")).to_have_value("mine")
 
 
+@pytest.mark.thorough
 def test_too_large_an_answer_says_the_limit(web: Web) -> None:
     """An answer over the limit is refused with the limit, and stays."""
     page, _ = opened(web)
@@ -632,6 +650,7 @@ def test_too_large_an_answer_says_the_limit(web: Web) -> None:
     expect(page.get_by_text("262144").or_(page.get_by_text("262,144")).or_(page.get_by_text("256 KiB"))).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_who_may_not_answer_reads_why(web: Web) -> None:
     """The form is shown without a button to those who may look only, with the reason."""
     web.person("ines", role="auditor")

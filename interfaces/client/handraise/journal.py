@@ -163,7 +163,8 @@ class _Lock:
             self.taken = True
         except sqlite3.OperationalError as error:
             self._connection.close()
-            if not _is_busy(error):
+            # Whoever had it may have released and removed it in this moment: nobody gets it then.
+            if not _is_busy(error) and error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
                 raise
             self.taken = False
 
