@@ -13,6 +13,13 @@ from interfaces.postgres.pool import Pool, reached
 
 LEASE_SECONDS = 30
 
+# A step that was given another time meanwhile has no lease any more, and stays.
+DONE = "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL"
+POSTPONE = (
+    "UPDATE due_steps SET due_at = %s, leased_until = NULL"
+    " WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL"
+)
+
 
 class PostgresDueSteps:
     """The `due_steps` table. The database's clock decides what is due."""
@@ -51,17 +58,11 @@ class PostgresDueSteps:
 
     async def done(self, id: UUID, step: str) -> None:
         async with reached(self._pool) as connection:
-            await connection.execute(
-                "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL", (id, step)
-            )
+            await connection.execute(DONE, (id, step))
 
     async def postpone(self, id: UUID, step: str, until: datetime) -> None:
         async with reached(self._pool) as connection:
-            await connection.execute(
-                "UPDATE due_steps SET due_at = %s, leased_until = NULL"
-                " WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL",
-                (until, id, step),
-            )
+            await connection.execute(POSTPONE, (until, id, step))
 
     async def shred(self, ids: Sequence[UUID]) -> None:
         async with reached(self._pool) as connection:

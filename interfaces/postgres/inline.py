@@ -90,9 +90,11 @@ REMOVE_DUE_STEP = Bulk(
     "DELETE FROM due_steps USING unnest(%b::uuid[], %b::text[]) AS r(request_id, step)"
     " WHERE due_steps.request_id = r.request_id AND due_steps.step = r.step"
 )
+# Several events of one request may mean the same step: of a row that stands twice, the later one.
 SET_DUE_STEP = Bulk(
     "INSERT INTO due_steps (request_id, step, due_at)"
-    " SELECT * FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
+    " SELECT request_id, step, max(due_at) FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
+    " AS s(request_id, step, due_at) GROUP BY request_id, step"
     " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
 )
 # One that somebody carries out just now stays leased, unless its time is another one now.
@@ -107,12 +109,6 @@ REPORT_CLOSED = Bulk(
     f"INSERT INTO due_steps (request_id, step, due_at) SELECT c.request_id, '{REPORT}:' || c.agent_id, c.at"  # noqa: S608  our own
     " FROM unnest(%b::uuid[], %b::uuid[], %b::timestamptz[]) AS c(request_id, agent_id, at)"
     " JOIN webhooks w ON w.agent_id = c.agent_id AND w.enabled ON CONFLICT (request_id, step) DO NOTHING"
-)
-SHOW_ANEW = Bulk(
-    "INSERT INTO due_steps (request_id, step, due_at)"
-    " SELECT request_id, step, max(due_at) FROM unnest(%b::uuid[], %b::text[], %b::timestamptz[])"
-    " AS s(request_id, step, due_at) GROUP BY request_id, step"
-    " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL"
 )
 COUNT_OPEN = Bulk(
     "INSERT INTO open_counts AS c SELECT holder_id, sum(change) FROM unnest(%b::uuid[], %b::bigint[])"
@@ -385,7 +381,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
         case _:
             pass
     if SLACK in request.shows_otherwise(event):
-        yield SHOW_ANEW, (id, f"{UPDATE}:{SLACK}", event.timestamp)
+        yield SET_DUE_STEP, (id, f"{UPDATE}:{SLACK}", event.timestamp)
 
 
 def _count(person: UUID | None, list_id: UUID | None, change: int) -> Iterator[Change]:

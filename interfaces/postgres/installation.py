@@ -80,6 +80,26 @@ async def learn(connection: psycopg.AsyncConnection, key: MasterKey) -> None:
         raise MissedRotation
 
 
+async def opened(
+    connection: psycopg.AsyncConnection, key: MasterKey, wrapped: bytes | None, bound_to: bytes, what: str
+) -> str | None:
+    """A secret that is kept wrapped, as text; None where there is none, or it cannot be opened: `what` is logged then.
+
+    Raises `MissedRotation`.
+    """
+    if wrapped is None:
+        return None
+    try:
+        return key.unwrap(wrapped, bound_to).decode()
+    except WrongMasterKey:  # unless it is being rotated, and this server has yet to learn the new one
+        await learn(connection, key)
+    try:
+        return key.unwrap(wrapped, bound_to).decode()
+    except WrongMasterKey:
+        log.error("a secret cannot be opened: set it again", what=what)
+        return None
+
+
 class KeyWatch:
     """Has a server know every new key, and says in the database that it does.
 

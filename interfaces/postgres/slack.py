@@ -10,9 +10,9 @@ import structlog
 
 from domain.slack import CONFIGURATION_ID, SlackSettings
 from interfaces.postgres.inline import SLACK_TOKEN_IDS
-from interfaces.postgres.installation import learn
+from interfaces.postgres.installation import opened
 from interfaces.postgres.pool import Pool, reading
-from interfaces.postgres.sealing import MasterKey, MissedRotation, WrongMasterKey
+from interfaces.postgres.sealing import MasterKey, MissedRotation
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class PostgresSlackSettings:
             return self._default
         version, enabled, channel_id, delay, *wrapped = row
         tokens = {
-            name: await self._opened(connection, name, each)
+            name: await opened(connection, self._master_key, each, SLACK_TOKEN_IDS[name].bytes, f"slack {name}")
             for name, each in zip(SLACK_TOKEN_IDS, wrapped, strict=True)
         }
         settings = SlackSettings(enabled, channel_id, **tokens, notification_delay_seconds=delay)
@@ -63,21 +63,6 @@ class PostgresSlackSettings:
             for subscriber in self._subscribers:
                 subscriber(settings)
         return settings
-
-    async def _opened(self, connection: psycopg.AsyncConnection, name: str, wrapped: bytes | None) -> str | None:
-        """A token; None where there is none, or what is there cannot be opened. Raises `MissedRotation`."""
-        if wrapped is None:
-            return None
-        bound_to = SLACK_TOKEN_IDS[name].bytes
-        try:
-            return self._master_key.unwrap(wrapped, bound_to).decode()
-        except WrongMasterKey:  # unless it is being rotated, and this server has yet to learn the new one
-            await learn(connection, self._master_key)
-        try:
-            return self._master_key.unwrap(wrapped, bound_to).decode()
-        except WrongMasterKey:
-            log.error("a token of Slack cannot be opened: set it again", token=name)
-            return None
 
 
 async def _row(connection: psycopg.AsyncConnection) -> _Row | None:

@@ -7,17 +7,15 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-import structlog
 
 from application.webhooks import KEPT_FOR, Attempt, WebhookEntry, step_of
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.installation import learn
+from interfaces.postgres.due import DONE, POSTPONE
+from interfaces.postgres.installation import opened
 from interfaces.postgres.pool import Pool, reached, reading
-from interfaces.postgres.sealing import MasterKey, WrongMasterKey
+from interfaces.postgres.sealing import MasterKey
 
 _FORGOTTEN_AT_ONCE = 1000
-
-log = structlog.get_logger(__name__)
 
 
 class PostgresWebhooks:
@@ -50,25 +48,17 @@ class PostgresWebhooks:
             rows: Sequence[Any] = await cursor.fetchall()
             if not rows:
                 return None
-            found = [await self._opened(connection, id, wrapped) for *_, id, wrapped, _ in rows if id is not None]
+            found = [
+                await opened(connection, self._master_key, wrapped, id.bytes, f"webhook {id}")
+                for *_, id, wrapped, _ in rows
+                if id is not None
+            ]
             url, enabled, created_at, changed_at, *_ = rows[0]
             until = max((expires_at for *_, expires_at in rows if expires_at is not None), default=None)
             secrets = [secret for secret in found if secret is not None]
             return WebhookEntry(agent_id, url, enabled, created_at, changed_at, secrets, until)
 
         return await reading(self._pool, query)
-
-    async def _opened(self, connection: psycopg.AsyncConnection, id: UUID, wrapped: bytes) -> str | None:
-        """A secret; None for one that cannot be opened. Raises `MissedRotation`."""
-        try:
-            return self._master_key.unwrap(wrapped, id.bytes).decode()
-        except WrongMasterKey:  # unless it is being rotated, and this server has yet to learn the new one
-            await learn(connection, self._master_key)
-        try:
-            return self._master_key.unwrap(wrapped, id.bytes).decode()
-        except WrongMasterKey:
-            log.error("a secret of a webhook cannot be opened: rotate it", secret_id=str(id))
-            return None
 
     async def attempts(self, request_id: UUID) -> int:
         async def query(connection: psycopg.AsyncConnection) -> int:
@@ -96,15 +86,9 @@ class PostgresWebhooks:
                 )
                 # Leased still: not where somebody wanted it reported anew meanwhile.
                 if attempt.next_at is None:
-                    await connection.execute(
-                        "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL", due
-                    )
+                    await connection.execute(DONE, due)
                 else:
-                    await connection.execute(
-                        "UPDATE due_steps SET due_at = %s, leased_until = NULL"
-                        " WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL",
-                        (attempt.next_at, *due),
-                    )
+                    await connection.execute(POSTPONE, (attempt.next_at, *due))
             await self._forget(connection, attempt)
 
     async def _forget(self, connection: psycopg.AsyncConnection, attempt: Attempt) -> None:
