@@ -89,13 +89,14 @@ async def test_refusals_keep_their_words(answer: httpx.Response, kind: type[erro
 
 async def test_the_fields_that_fail_are_kept() -> None:
     """For the model to correct them."""
+    body = {"message": "\ud800", "unique_id": "q", "secret": False}
     found = [{"path": "message", "message": "is too long"}]
     made, seen = remote(problem(422, "Invalid input", "message: is too long", errors=found))
     async with made as backend:
         with pytest.raises(errors.Invalid) as caught:
-            await backend.create({"message": "\ud800"})
+            await backend.create(body)
     assert caught.value.errors == [errors.FieldError("message", "is too long")]
-    assert json.loads(seen[0].content) == {"message": "\ud800"}
+    assert json.loads(seen[0].content) == body
 
 
 @pytest.mark.parametrize(
