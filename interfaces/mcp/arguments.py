@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from domain.errors import FieldError, Invalid
+from interfaces.strict_json import decode_json
 
 T = TypeVar("T")
 
 LONGEST_LIFETIME = 315_360_000.0
 """Seconds; ten years."""
-
-_MANY_DIGITS = 1000
 
 
 class Arguments:
@@ -124,40 +123,13 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     try:
-        return _DECODER.decode(text)
+        return decode_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"is text, but not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise ValueError("is JSON text that is nested too deeply") from None
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("is JSON text with a number that is too large")
-    return number
-
-
-def _integer(text: str) -> int:
-    if len(text) > _MANY_DIGITS:
-        raise ValueError("is JSON text with a number of more than 1,000 digits")
-    return int(text)
-
-
-def _constant(name: str) -> Any:
-    raise ValueError(f"is text, but not JSON: {name} is none of its values")
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("is JSON text in which a name stands twice in an object")
-    return found
-
-
-_DECODER = json.JSONDecoder(
-    parse_float=_finite, parse_int=_integer, parse_constant=_constant, object_pairs_hook=_unambiguous
-)
+    except ValueError as error:
+        raise ValueError(f"is text, but not acceptable JSON: {error}") from None
 
 
 def _kind(value: Any) -> str:
