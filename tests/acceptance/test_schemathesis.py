@@ -22,7 +22,7 @@ from tests.acceptance.test_matrix import table
 from tests.support.postgres import TestServer
 from tests.support.service import Service, service
 
-EXAMPLES = [1, pytest.param(20, marks=pytest.mark.thorough)]
+EXAMPLES = [1, pytest.param(4, marks=(pytest.mark.thorough, pytest.mark.timeout(900)))]
 """How many generated calls of each operation, and as many that it does not allow; each is made by everybody."""
 
 _WRONG = schemathesis.GenerationMode.NEGATIVE

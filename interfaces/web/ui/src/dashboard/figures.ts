@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 
 import { answer, api, type Schemas } from "../api/client";
+import { readAfresh } from "../lib/afresh";
 import { useThrottled } from "../lib/throttle";
 import { useFrames } from "../live/live";
 
@@ -14,7 +15,7 @@ export const FIGURES = ["dashboard"];
 export function useFigures() {
   const queries = useQueryClient();
   const newest = useRef<number | undefined>(undefined);
-  const refresh = useThrottled(() => void queries.invalidateQueries({ queryKey: FIGURES }), 1_000);
+  const refresh = useThrottled(() => void readAfresh(queries, { queryKey: FIGURES }), 1_000);
   useFrames((frames) => {
     if (frames !== "resync") newest.current = frames.at(-1)?.position;
     refresh();

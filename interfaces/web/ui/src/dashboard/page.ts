@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useRef, useState } from "react";
 
 import { answer, api, type RequestItem, type Schemas } from "../api/client";
+import { readAfresh } from "../lib/afresh";
 import { useThrottled } from "../lib/throttle";
 import { useFrames } from "../live/live";
 import { listQuery, sizeOf } from "./filters";
@@ -35,7 +36,7 @@ export function usePage(query: URLSearchParams) {
   function readAgain(position?: number): Promise<void> {
     if (position !== undefined) newest.current = Math.max(newest.current ?? 0, position);
     setWaiting({ of: "", ids: new Set() });
-    return queries.invalidateQueries({ queryKey: REQUESTS });
+    return readAfresh(queries, { queryKey: REQUESTS });
   }
 
   async function update(): Promise<void> {

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "react";
 
 import { answer, api, type RequestItem } from "../api/client";
 import { newestPosition, useFrames } from "../live/live";
+import { readAfresh } from "../lib/afresh";
 import type { Scope } from "../shell/Pages";
 import { News } from "./news";
 import type { Part, Parts } from "./rows";
@@ -41,7 +42,7 @@ export function useInbox(scope: Scope): Inbox {
   useFrames((frames) => {
     if (frames !== "resync") return news.hear(frames);
     news.forget();
-    void queries.invalidateQueries({ queryKey: key });
+    void readAfresh(queries, { queryKey: key });
   });
   // Nobody keeps it true while it is not shown: its beginning is enough to show until it is read again.
   useEffect(() => () => void queries.setQueryData<Parts>(key, (parts) => parts && beginning(parts)), [queries, key]);

@@ -1,11 +1,12 @@
 // What else the same run of the agent asked.
 
 import { Anchor, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
 
 import { answer, api, type RequestView } from "../api/client";
 import { useFrames } from "../live/live";
+import { readAfresh } from "../lib/afresh";
 import { plainText } from "../lib/plain-text";
 import { Time } from "../lib/Time";
 import { strings } from "../strings";
@@ -21,8 +22,10 @@ export function SameRun({ request }: { request: RequestView }) {
 }
 
 function OthersOf({ id, agent, run }: { id: string; agent: string; run: string }) {
+  const queries = useQueryClient();
+  const queryKey = ["same-run", agent, run];
   const found = useQuery({
-    queryKey: ["same-run", agent, run],
+    queryKey,
     staleTime: 0,
     queryFn: () => {
       const query = { run_id: run, agent, limit: AT_MOST, sort: "created_at" as const };
@@ -32,7 +35,7 @@ function OthersOf({ id, agent, run }: { id: string; agent: string; run: string }
   useFrames((frames) => {
     const known = found.data?.items.map((each) => each.id) ?? [];
     if (frames === "resync" || frames.some((frame) => frame.type === "Requested" || known.includes(frame.request_id)))
-      void found.refetch();
+      void readAfresh(queries, { queryKey });
   });
   const others = found.data?.items.filter((each) => each.id !== id) ?? [];
   if (others.length === 0) return null;

@@ -5,6 +5,7 @@ import { useCallback } from "react";
 
 import { answer, api, type HistoryItem, type RequestView } from "../api/client";
 import { useFrames } from "../live/live";
+import { readAfresh } from "../lib/afresh";
 
 /** By the id that a page was opened with: what is shown must be at least so new. */
 const atLeast = new Map<string, number>();
@@ -48,7 +49,7 @@ export function useRefresh(id: string): (position?: number) => void {
   return useCallback(
     (position) => {
       if (position !== undefined) mustShow(id, position);
-      void queries.invalidateQueries({ queryKey: keyOf(id) });
+      void readAfresh(queries, { queryKey: keyOf(id) });
     },
     [queries, id],
   );
