@@ -22,6 +22,7 @@ from tests.bench import (
     many_waiters,
     restart,
     routing,
+    sdk,
     streams,
     visible,
 )
@@ -42,6 +43,7 @@ BENCHES: dict[str, Callable[[Databases, Sizes], Awaitable[list[Figure]]]] = {
     "exports": exports.run,
     "routing": routing.run,
     "restart": restart.run,
+    "sdk": sdk.run,
 }
 
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 import psutil
@@ -97,7 +97,7 @@ class OurServer:
         self._process = psutil.Process(pid)
         self.admin_key = credentials.admin_key
         self._ids = ids
-        self._create = build("POST", "/api/requests", BODY, self.agent_key)
+        self._create = self.create_of(BODY)
 
     @property
     def rss(self) -> int:
@@ -106,6 +106,10 @@ class OurServer:
 
     def create(self) -> bytes:
         return self._create
+
+    def create_of(self, body: dict[str, Any]) -> bytes:
+        """A request that asks this."""
+        return build("POST", "/api/requests", body, self.agent_key)
 
     def read(self, id: str) -> bytes:
         """A request that reads `id`."""
