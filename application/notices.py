@@ -7,7 +7,7 @@ open and the notice still wanted. A crash between the call and its record repeat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Protocol
@@ -30,6 +30,8 @@ _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=2), timedelta(minutes=5)
 """Before an update that failed is tried again: as long as it has been due for, within these bounds."""
 
 _UPDATED_WITHIN = timedelta(days=1)
+_SETTLED_AFTER = timedelta(seconds=DELIVERY_SECONDS + 5)
+"""Whoever was giving a notice when the request went on has recorded it by then, or never will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,13 @@ class Channel(Protocol):
         """
         ...
 
+    async def find(self, request: Request) -> Mapping[str, dict[str, str]]:
+        """What `deliver` left behind that `request.shown` does not know of: keys, each with its reference.
+
+        Raises as `update` does.
+        """
+        ...
+
 
 class Notices:
     """Gives the notices that are due."""
@@ -138,7 +147,7 @@ class Notices:
                 outcome = _Outcome(error="the person is not there any more")
             else:
                 list_id = actor_id(to) if to is not None and person is None else None
-                key = f"{request.id}/{name}/{notice.step}/{to or ''}"
+                key = _key(request.id, name, notice.step, to)
                 if (giving := (key, notice.attempt)) in self._giving:
                     return
                 self._giving.add(giving)
@@ -173,6 +182,8 @@ class Notices:
             wait = timedelta(0)
             for reference in request.shown.get(channel.name, ()):
                 wait = max(wait, await self._show(channel, request, reference))
+            if lost := request.unsettled(channel.name):
+                wait = max(wait, await self._find(channel, request, lost, now))
             if wait:
                 since = now - request.modified_on
                 if since < _UPDATED_WITHIN:
@@ -184,10 +195,29 @@ class Notices:
 
     async def _show(self, channel: Channel, request: Request, reference: Mapping[str, str]) -> timedelta:
         """How long to wait before it is tried again; nothing where it is shown, or never will be."""
+        return await self._tried(channel, request, lambda: channel.update(request, reference))
+
+    async def _find(self, channel: Channel, request: Request, lost: list[Notice], now: datetime) -> timedelta:
+        """Record what was given after all; how long to wait before it is looked for, or looked for again."""
+        settled = request.modified_on + _SETTLED_AFTER
+        if now < settled:
+            return settled - now
+
+        async def find() -> None:
+            for key, reference in (await channel.find(request)).items():
+                step, to = _named(key)
+                for notice in lost:
+                    if notice.step == step and notice.to in (None, to):
+                        await self._record(request.id, channel.name, notice, to, _Outcome(reference=reference))
+                        break
+
+        return await self._tried(channel, request, find)
+
+    async def _tried(self, channel: Channel, request: Request, call: Callable[[], Awaitable[None]]) -> timedelta:
         error: Exception
         try:
             async with asyncio.timeout(self._give_up_after):
-                await channel.update(request, reference)
+                await call()
         except TemporaryFailure as failure:
             return max(failure.after or timedelta(0), _SHORTEST_WAIT)
         except TimeoutError:
@@ -257,6 +287,16 @@ class _Outcome:
     reference: dict[str, str] | None = None
     error: str | None = None
     again: timedelta | None = None
+
+
+def _key(request_id: UUID, channel: str, step: str, to: str | None) -> str:
+    return f"{request_id}/{channel}/{step}/{to or ''}"
+
+
+def _named(key: str) -> tuple[str, str | None]:
+    """The step and whom it told, of a notice with this key."""
+    _, _, step, to = key.split("/", 3)
+    return step, to or None
 
 
 def quiet_until(person: UserEntry, now: datetime) -> datetime | None:

@@ -640,7 +640,7 @@ class Requests:
 
         return (await self._change(id, by, decide))[0]
 
-    # -- sealed answers
+    # -- what the agent does with the answer
 
     async def collect(self, id: UUID, receipt: str, by: Caller) -> tuple[Request, Answer]:
         """The sealed answer, for the agent and its receipt.
@@ -659,9 +659,12 @@ class Requests:
             raise Gone("the answer is no longer kept")
         return request, answer
 
-    async def acknowledge(self, id: UUID, receipt: str, by: Caller) -> Request:
-        """The agent has the answer safe: shred it. Raises as `collect` does."""
-        hashed = _hash_receipt(receipt)
+    async def acknowledge(self, id: UUID, receipt: str | None, by: Caller) -> Request:
+        """The agent has the answer and used it; a sealed one, which needs its receipt, is shredded.
+
+        Raises `NotFound`, `NotAllowed`, `NotAnswered`, `AlreadyClosed`, `Invalid`, `Conflict` or `Gone`.
+        """
+        hashed = None if receipt is None else _hash_receipt(receipt)
 
         async def decide(request: Request, now: datetime) -> None:
             request.acknowledge(hashed, by=by, now=now)

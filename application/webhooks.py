@@ -93,8 +93,22 @@ class Attempt:
         return "given_up" if self.next_at is None else "failed"
 
 
+@dataclass(frozen=True, slots=True)
+class ListedWebhook:
+    """A webhook in the list of all, by the readable id of its agent; `last` is the newest attempt that is logged."""
+
+    readable_id: str
+    url: str
+    enabled: bool
+    last: Attempt | None
+
+
 class StoredWebhooks(Protocol):
     """What all replicas know of webhooks, and the log of their calls."""
+
+    async def page(self, after: str, limit: int) -> Sequence[ListedWebhook]:
+        """All webhooks in the order of their agents' readable ids, from just after this one. Raises `Unavailable`."""
+        ...
 
     async def of_agent(self, agent_id: UUID) -> WebhookEntry | None:
         """The webhook of this agent, as it is just now. Raises `Unavailable`."""
@@ -112,7 +126,7 @@ class StoredWebhooks(Protocol):
         ...
 
     async def make_due(self, agent_id: UUID, request_id: UUID) -> None:
-        """Have this request, of this agent, reported now."""
+        """Have this request, of this agent, reported now: whoever carries out what is due is told."""
         ...
 
     async def log(self, agent_id: UUID, before: int | None, limit: int) -> Sequence[Attempt]:
@@ -145,9 +159,7 @@ class WebhookAdministration:
         send: Send,
         new_secret: Callable[[], str],
         clock: Clock,
-        wake: Callable[[], None],
     ) -> None:
-        """`wake` is called when a report was made due that nobody knew of."""
         self._store = store
         self._directory = directory
         self._stored = stored
@@ -155,7 +167,11 @@ class WebhookAdministration:
         self._send = send
         self._new_secret = new_secret
         self._clock = clock
-        self._wake = wake
+
+    async def page(self, by: Caller, after: str, limit: int) -> Sequence[ListedWebhook]:
+        """All webhooks by the readable ids of their agents, from just after this one. Raises `NotAllowed`."""
+        check_reader(by)
+        return await self._stored.page(after, limit)
 
     async def webhook(self, agent: str, by: Caller) -> WebhookEntry:
         """The agent's webhook. Raises `NotAllowed` or `NotFound`."""
@@ -247,7 +263,6 @@ class WebhookAdministration:
         if not webhook.enabled:
             raise Conflict(f"the webhook of agent {agent!r} is switched off: enable it first")
         await self._stored.make_due(agent_id, request_id)
-        self._wake()
         return await self._store.head()
 
     async def _agent(self, agent: str) -> UUID:

@@ -135,7 +135,7 @@ class Request(BaseAggregate[UUID]):
                 shown = request.shown.setdefault(self.channel, [])
                 if self.reference is not None and self.reference not in shown:
                     shown.append(self.reference)
-                request.timetable.notified(
+                wanted = request.timetable.notified(
                     at=self.timestamp,
                     channel=self.channel,
                     step=self.step,
@@ -143,6 +143,7 @@ class Request(BaseAggregate[UUID]):
                     to=self.recipient,
                     retry_at=self.retry_at,
                 )
+                request.told_late = None if wanted else self
 
     class Reassigned(Event):
         """The responsible person or list changed, and why."""
@@ -251,12 +252,12 @@ class Request(BaseAggregate[UUID]):
             request.collected = self
 
     class Acknowledged(Event):
-        """The agent has the sealed answer safe: it is shredded."""
+        """The agent has the answer and used it; a sealed one is shredded."""
 
         TOPIC = "handraise.Request.Acknowledged"
 
         def remember(self, request: Request) -> None:
-            request.acknowledged = True
+            request.acknowledged_at = self.timestamp
 
     class ContentErased(Event):
         """The data key was destroyed: content can no longer be read, the facts stay."""
@@ -288,8 +289,10 @@ class Request(BaseAggregate[UUID]):
         """(actor, or what a channel calls a stranger; why)"""
         self.shown: dict[str, list[dict[str, str]]] = {}
         """By channel, where it shows this request, in the channel's own words."""
+        self.told_late: Request.Notified | None = None
+        """The last notice, where it had been given up when it was recorded: what is planned goes on beside it."""
         self.collected: Request.Collected | None = None
-        self.acknowledged = False
+        self.acknowledged_at: datetime | None = None
         self.erased = False
 
     # -- asking
@@ -793,13 +796,17 @@ class Request(BaseAggregate[UUID]):
         """The channels whose messages do not show any more, or never did, how this event, the newest, left things."""
         match event:
             case self.Reassigned() | self.Responded() | self.Cancelled() | self.Expired() | self.ContentErased():
-                return [channel for channel, shown in self.shown.items() if shown]
+                return [each for each in self.timetable.channels if self.shown.get(each) or self.unsettled(each)]
             case self.Notified() if event.reference is not None:  # it was posted, and meanwhile things went on
                 to = None if event.recipient is None else actor_id(event.recipient)
                 asked = {self.assigned_to, self.assigned_list, *self.told}
                 return [] if self.is_open and (to is None or to in asked) else [event.channel]
             case _:
                 return []
+
+    def unsettled(self, channel: str) -> list[Notice]:
+        """Notices that this channel may have given although nothing says so."""
+        return self.timetable.unsettled(channel, None if self.closing is None else self.closing.timestamp)
 
     def snooze(self, until: datetime | None, *, by: Caller, now: datetime) -> None:
         """Put it out of the inbox of whoever is asked until then; None brings it back.
@@ -816,7 +823,7 @@ class Request(BaseAggregate[UUID]):
         if until != self.timetable.snoozed_until:
             self.trigger_event(self.Snoozed, timestamp=now, actor=by.actor, until=until)
 
-    # -- sealed answers
+    # -- what the agent does with the answer
 
     def collect(self, receipt: str, *, by: Caller, now: datetime) -> None:
         """Bind the sealed answer to the agent's receipt (SHA-256, hex); the same receipt may come again.
@@ -824,10 +831,12 @@ class Request(BaseAggregate[UUID]):
         Raises `NotFound` or `NotAllowed` to anybody but the owning agent, `NotAnswered` while open, `Conflict`
         where there is no sealed answer, `Gone` for another receipt or too late.
         """
-        closing = self._sealed_answer_of(by)
+        closing = self._answered(by, "collect")
+        if not closing.sealed:
+            raise Conflict("the answer is not sealed: read it from the request itself")
         if self.erased:
             raise Gone("the content of this request was erased")
-        if self.acknowledged:
+        if self.acknowledged_at is not None:
             raise Gone("the answer was collected and acknowledged; it is no longer kept")
         if self.collected is not None:
             if self.collected.receipt != receipt:
@@ -840,29 +849,33 @@ class Request(BaseAggregate[UUID]):
             raise Gone(f"nobody collected the answer by {instant(closing.sealed_until)}; it is no longer kept")
         self.trigger_event(self.Collected, timestamp=now, actor=by.actor, receipt=receipt)
 
-    def acknowledge(self, receipt: str, *, by: Caller, now: datetime) -> None:
-        """The agent has the answer safe. Raises as `collect` does; a repeat does nothing."""
-        self._sealed_answer_of(by)
-        if self.collected is None:
-            raise Conflict("nothing was collected yet: collect the answer with this receipt first")
-        if self.collected.receipt != receipt:
-            raise Gone("the answer was collected with another receipt")
-        if not self.acknowledged:
+    def acknowledge(self, receipt: str | None, *, by: Caller, now: datetime) -> None:
+        """The agent has the answer and used it, also where its content was erased since. A repeat does nothing.
+
+        Raises as `collect` does, but for the answer that is not sealed, which needs no receipt. A sealed one needs
+        that which it was collected with: `Invalid` without.
+        """
+        closing = self._answered(by, "acknowledge")
+        if closing.sealed:
+            if receipt is None:
+                raise Invalid([FieldError("receipt", "is required: the one that the sealed answer was collected with")])
+            if self.collected is None:
+                raise Conflict("nothing was collected yet: collect the answer with this receipt first")
+            if self.collected.receipt != receipt:
+                raise Gone("the answer was collected with another receipt")
+        if self.acknowledged_at is None:
             self.trigger_event(self.Acknowledged, timestamp=now, actor=by.actor)
 
-    def _sealed_answer_of(self, by: Caller) -> Responded:
+    def _answered(self, by: Caller, wanted: Literal["collect", "acknowledge"]) -> Responded:
         if not isinstance(by, AgentCaller):
-            raise NotAllowed("only the agent that asked may collect the answer")
+            raise NotAllowed(f"only the agent that asked may {wanted} the answer")
         if not self._is_own(by):
             raise self._unseen(by)
-        closing = self.closing
-        if closing is None:
-            raise NotAnswered("the request is not answered yet: wait for it, then collect")
-        if not isinstance(closing, self.Responded):
-            raise self._closed("collect")
-        if not closing.sealed:
-            raise Conflict("the answer is not sealed: read it from the request itself")
-        return closing
+        if self.closing is None:
+            raise NotAnswered(f"the request is not answered yet: wait for it, then {wanted}")
+        if not isinstance(self.closing, self.Responded):
+            raise self._closed(wanted)
+        return self.closing
 
     @property
     def erase_due(self) -> datetime | None:

@@ -12,6 +12,7 @@ from uuid import UUID
 from eventsourcing.domain import BaseAggregate
 
 from domain.errors import FieldError, Invalid
+from domain.masking import is_masked, masked
 from domain.recorded import RecordedCreation, RecordedEvent
 
 CONFIGURATION_ID = UUID("0c2c9a1e-7c0f-5d38-9a53-6b1f8a4f7d21")
@@ -24,10 +25,6 @@ LONGEST_DELAY_SECONDS = 7 * 24 * 3600
 
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{6,40}", re.ASCII)
 _REST_OF_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,500}", re.ASCII)
-_MASK = "..."
-_SHOWN = 4
-_SHORTEST_SHOWN = 12
-"""A token that is shorter than this would be given away by what is shown of it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,7 +50,8 @@ class SlackSettings:
     @property
     def masked(self) -> SlackSettings:
         """The same, with nothing of a token but how it begins and ends."""
-        return replace(self, **{name: _masked(name, token) for name, token in self.tokens.items()})
+        shown = {name: token and masked(TOKENS[name], token) for name, token in self.tokens.items()}
+        return replace(self, **shown)
 
     def changed(self, given: Mapping[str, Any], *, complete: bool) -> SlackSettings:
         """These settings with the fields given. A masked token stays as it is; null, or nothing, takes it away.
@@ -101,7 +99,7 @@ class SlackSettings:
 
     def _read_token(self, name: str, value: str) -> str:
         prefix, stored = TOKENS[name], self.tokens[name]
-        if value in (_MASK, prefix + _MASK) or _is_masked(prefix, value):
+        if is_masked(prefix, value):
             if stored is None:
                 raise ValueError("is masked, and none is stored: give it whole")
             return stored
@@ -164,15 +162,3 @@ def _facts(before: SlackSettings, after: SlackSettings) -> dict[str, Any]:
         "tokens": [name for name, token in after.tokens.items() if token is not None],
         "tokens_changed": list(changed_tokens(before, after)),
     }
-
-
-def _masked(name: str, token: str | None) -> str | None:
-    if token is None:
-        return None
-    return _MASK if len(token) < _SHORTEST_SHOWN else f"{TOKENS[name]}{_MASK}{token[-_SHOWN:]}"
-
-
-def _is_masked(prefix: str, value: str) -> bool:
-    """Whether it is as `_masked` shows a token of this kind; of which one does not matter."""
-    start = prefix + _MASK
-    return value.startswith(start) and len(value) == len(start) + _SHOWN

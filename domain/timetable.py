@@ -36,6 +36,7 @@ MOST_ATTEMPTS = 8
 _FIRST_RETRY = timedelta(seconds=30)
 _LONGEST_RETRY = timedelta(hours=1)
 _LONGEST_ASKED_FOR = timedelta(days=1)
+_CLOCKS_APART = timedelta(seconds=1)
 
 WEB = "web"
 """The channel that everybody has: the request stands in their inbox from that moment on."""
@@ -110,8 +111,8 @@ class _Channel:
     reminded: int = 0
     """How many of them were given, or tried."""
 
-    given_up: set[tuple[str, int, str | None]] = field(default_factory=set[tuple[str, int, "str | None"]])
-    """(step, attempt, to) of notices that were not wanted any more when the request moved; one may be on its way."""
+    given_up: list[Notice] = field(default_factory=list[Notice])
+    """Notices that were due, and not wanted any more when the request moved; one may be on its way."""
 
     owes: bool = False
     """Whether those who share it had not been told yet when somebody claimed it."""
@@ -157,7 +158,7 @@ class Timetable:
             self._rung_due = at + self._rungs[self._rung].after
         for channel in self._channels.values():
             untold = channel.owes or any(notice.to is None and _kind(notice.step) != REMIND for notice in channel.queue)
-            channel.given_up.update((notice.step, notice.attempt, notice.to) for notice in channel.queue)
+            channel.given_up += [notice for notice in channel.queue if _may_be_given(notice, at)]
             channel.queue.clear()
             channel.owes = cause == "claimed" and untold
             if cause == "escalated":
@@ -177,21 +178,23 @@ class Timetable:
 
     def notified(
         self, *, at: datetime, channel: str, step: str, attempt: int, to: str | None, retry_at: datetime | None
-    ) -> None:
-        """A channel gave a notice, or failed to; `retry_at` is when it tries again."""
+    ) -> bool:
+        """A channel gave a notice, or failed to; `retry_at` is when it tries again. Whether it was wanted still."""
         of = self._channels.get(channel)
         given = None if of is None else _find(of.queue, step, to) or _find(of.queue, step, None)
         if of is None:
-            return
+            return False
         if given is None:
-            of.given_up -= {(step, attempt, to), (step, attempt, None)}
-            return
+            is_it = [(step, attempt, to), (step, attempt, None)]
+            of.given_up = [each for each in of.given_up if (each.step, each.attempt, each.to) not in is_it]
+            return False
         of.queue.remove(given)
         of.reminded += attempt == 1 and _kind(step) == REMIND
         if retry_at is not None:
             of.queue.append(Notice(step, retry_at, attempt + 1, given.to))
         elif not of.queue:
             self._plan_reminder(of, at)
+        return True
 
     def snoozed(self, until: datetime | None) -> None:
         """Whoever is asked put it aside until then; None: no more."""
@@ -251,8 +254,25 @@ class Timetable:
 
     def was_given_up(self, channel: str, notice: Notice) -> bool:
         """Whether this notice was planned, and then not wanted any more."""
+        wanted = (notice.step, notice.attempt, notice.to)
         of = self._channels.get(channel)
-        return of is not None and (notice.step, notice.attempt, notice.to) in of.given_up
+        return of is not None and any((each.step, each.attempt, each.to) == wanted for each in of.given_up)
+
+    def unsettled(self, channel: str, closed_at: datetime | None) -> list[Notice]:
+        """Notices that this channel may have given although nothing says so: a crash came between, or will.
+
+        Of an open request those that are not wanted any more; the others are given, or found to have been.
+        """
+        of = self._channels.get(channel)
+        if of is None:
+            return []
+        left = [] if closed_at is None else [notice for notice in of.queue if _may_be_given(notice, closed_at)]
+        return of.given_up + left
+
+    @property
+    def channels(self) -> list[str]:
+        """Those that tell of this request."""
+        return list(self._channels)
 
     def due(self) -> dict[str, datetime]:
         """When each kind of step comes next: `expire`, `escalate`, and `notify:<channel>` for each channel."""
@@ -303,6 +323,11 @@ class Timetable:
 
 def _find(queue: list[Notice], step: str, to: str | None) -> Notice | None:
     return next((notice for notice in queue if (notice.step, notice.to) == (step, to)), None)
+
+
+def _may_be_given(notice: Notice, at: datetime) -> bool:
+    """Whether somebody may have begun to give it by then: it was due, by a clock that may be a little ahead of ours."""
+    return notice.attempt > 1 or notice.at <= at + _CLOCKS_APART
 
 
 def _kind(step: str) -> str:

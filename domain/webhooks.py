@@ -17,6 +17,9 @@ RETRIED_FOR = timedelta(days=3)
 BOTH_SIGN_FOR = timedelta(hours=24)
 """How long after a rotation the secret before still signs, too."""
 
+SECRET_PREFIX = "whsec_"
+"""How every secret that signs begins."""
+
 _NAMESPACE = UUID("c0f6f8a2-0d0b-5e0e-9f6f-2f6f6b1f7d24")
 _WAITS = (
     timedelta(seconds=5),

@@ -31,7 +31,7 @@ from domain.routing import Chance
 from domain.slack import SlackSettings
 from interfaces.credentials import master_key
 from interfaces.heads import HeadLog, HeadSigner
-from interfaces.http.api import Hardening, build_api
+from interfaces.http.api import Hardening, build_api, build_operations_api
 from interfaces.http.hardening import allowed_hosts
 from interfaces.http.representations import Representations
 from interfaces.http.requests import refusals
@@ -80,6 +80,7 @@ from interfaces.slack.trial import Trial
 from interfaces.slack.words import Words
 from interfaces.sse.hub import Hub
 from interfaces.sse.stream import stream_routes
+from interfaces.unacknowledged import Unacknowledged
 from interfaces.web.pages import page_routes
 from interfaces.webhooks.sending import Sender as WebhookSender
 from interfaces.webhooks.signing import new_secret
@@ -170,6 +171,7 @@ async def running(
             await subscriptions.look(connection)
             await slack.look(connection)
             await webhooks.look(connection)
+            scheduler.wake()
 
         tail = Tail(conninfo, pool, clock, look_again_seconds=settings.look_again_seconds, attend=attend)
         writer = Writer(
@@ -222,7 +224,8 @@ async def running(
             lifetime=timedelta(seconds=settings.session_seconds),
             embedding=bool(settings.embed_origin_list),
         )
-        projector = Projector(pool, PostgresLog(key), READ_MODELS, _report)
+        works = settings.role != "web"
+        projector = Projector(pool, PostgresLog(key), READ_MODELS, _report, works=works)
         reads = Reads(pool, projector, tail, store)
         departures = Departures(store, requests, OpenRequestsOf(reads))
         metrics = Metrics()
@@ -283,7 +286,8 @@ async def running(
         tail.subscribe(messages.notice)
         key_use = KeyUse(pool, clock)
         stack.push_async_callback(messages.stop)
-        for part in (tail, writer, scheduler, projector, key_use, HeadLog(signed_head), connection):
+        of_workers = (scheduler, HeadLog(signed_head), connection) if works else ()
+        for part in (tail, writer, projector, key_use, *of_workers):
             await part.start()
             stack.push_async_callback(part.stop)
         projector.follow_to(tail.position)
@@ -323,6 +327,18 @@ async def running(
             lambda: connection.health.state in ("off", "connected"),
         )
         metrics.watch("handraise_streams", "Live streams open, now", lambda: len(hub))
+        acknowledge_grace = timedelta(seconds=settings.acknowledge_grace_seconds)
+        unacknowledged = Unacknowledged(reads, clock, acknowledge_grace)
+        metrics.watch(
+            "handraise_unacknowledged_answers",
+            "Answers of the last 7 days that their agents have not acknowledged in time",
+            lambda: unacknowledged.count,
+        )
+
+        async def measured() -> bytes:
+            await unacknowledged.look()
+            return metrics.render()
+
         mcp = McpEndpoint(
             requests,
             progress_seconds=settings.mcp_progress_seconds,
@@ -330,50 +346,57 @@ async def running(
             version=server_version(),
         )
         stack.push_async_callback(mcp.stop)
-        api = build_api(
-            requests=requests,
-            directory_service=directory_service,
-            keys=keys,
-            key_used=key_use.note,
-            sign_in=sign_in,
-            provider=provider,
-            browsers=browsers,
-            push_key=vapid.public_key,
-            slack=SlackAdministration(store, slack, Trial(settings.slack_api_url), lambda: connection.health, clock),
-            webhooks=WebhookAdministration(
-                store, directory, webhooks, receivers.check, receivers.send, new_secret, clock, scheduler.wake
-            ),
-            url=settings.url,
-            pages=page_routes(settings.embed_origin_list),
-            hardening=Hardening(
-                hosts=allowed_hosts(settings.host, settings.url, settings.allowed_host_names),
-                calls_per_minute=settings.calls_per_minute,
-                cors_origins=settings.cors_origin_list,
-            ),
-            directory=directory,
-            store=store,
-            reads=reads,
-            clock=clock,
-            export=AuditExport(conninfo),
-            head=signed_head,
-            verify=verification,
-            stream=lambda route_class, reauthenticate: stream_routes(
-                hub=hub,
+        hosts = allowed_hosts(settings.host, settings.url, settings.allowed_host_names)
+        if settings.role == "worker":
+            api = build_operations_api(ready, measured, observe, hosts)
+        else:
+            api = build_api(
+                requests=requests,
+                directory_service=directory_service,
+                keys=keys,
+                key_used=key_use.note,
+                sign_in=sign_in,
+                provider=provider,
+                browsers=browsers,
+                push_key=vapid.public_key,
+                slack=SlackAdministration(
+                    store, slack, Trial(settings.slack_api_url), lambda: connection.health, clock
+                ),
+                webhooks=WebhookAdministration(
+                    store, directory, webhooks, receivers.check, receivers.send, new_secret, clock
+                ),
+                url=settings.url,
+                pages=page_routes(settings.embed_origin_list),
+                hardening=Hardening(
+                    hosts=hosts,
+                    calls_per_minute=settings.calls_per_minute,
+                    cors_origins=settings.cors_origin_list,
+                ),
+                acknowledge_grace=acknowledge_grace,
+                directory=directory,
+                store=store,
+                reads=reads,
                 clock=clock,
-                head=store.head,
-                route_class=route_class,
-                reauthenticate=reauthenticate,
-                heartbeat_seconds=settings.stream_heartbeat_seconds,
-                refusals=refusals(),
-            ),
-            mcp=mcp.routes,
-            ready=ready,
-            metrics=metrics.render,
-            observe=observe,
-            max_body_bytes=settings.max_body_bytes,
-            version=server_version(),
-        )
-        log.info("started", embedded=postgres is not None, position=tail.position, pid=os.getpid())
+                export=AuditExport(conninfo),
+                head=signed_head,
+                verify=verification,
+                stream=lambda route_class, reauthenticate: stream_routes(
+                    hub=hub,
+                    clock=clock,
+                    head=store.head,
+                    route_class=route_class,
+                    reauthenticate=reauthenticate,
+                    heartbeat_seconds=settings.stream_heartbeat_seconds,
+                    refusals=refusals(),
+                ),
+                mcp=mcp.routes,
+                ready=ready,
+                metrics=measured,
+                observe=observe,
+                max_body_bytes=settings.max_body_bytes,
+                version=server_version(),
+            )
+        log.info("started", role=settings.role, embedded=postgres is not None, position=tail.position, pid=os.getpid())
         yield App(
             api=api,
             requests=requests,

@@ -72,7 +72,9 @@ async def serve(settings: Settings, *, admin_key: bool, announce: Announce = lam
                 listener.listen(BACKLOG)
             except OSError as error:  # somebody else bound it too, and listened first
                 raise CannotListen(settings.host, settings.port, error) from None
-            first = await ensure_credentials(app.directory, app.keys, settings, admin_key=admin_key)
+            first = settings.role != "worker" and await ensure_credentials(
+                app.directory, app.keys, settings, admin_key=admin_key
+            )
             server = Server(app.api, settings, app.let_go)
             stop.server = server
             link = None

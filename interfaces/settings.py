@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _ORIGIN = re.compile(
@@ -41,6 +41,11 @@ class Settings(BaseSettings):
         None,
         description="The master key: 32 bytes in urlsafe base64. Without it, the file secret.key is used.",
     )
+    role: Literal["all", "web", "worker"] = Field(
+        "all",
+        description="What this server does: all, or one half of it beside others on the same database: web answers "
+        "calls, worker does what time and events bring about.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="What is logged.")
     log_format: Literal["auto", "console", "json"] = Field(
         "auto", description="How it is logged: for a person at a terminal, or as JSON lines. auto looks."
@@ -58,6 +63,14 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(8, ge=2, description="Connections for reading, at most.")
     sealed_answer_seconds: int = Field(
         24 * 3600, ge=60, description="How long an agent may take to collect a sealed answer."
+    )
+    acknowledge_grace_seconds: float = Field(
+        300.0,
+        ge=0,
+        le=24 * 3600,
+        allow_inf_nan=False,
+        description="How long an agent may take to acknowledge an answer before the dashboard and the metrics count it "
+        "as unacknowledged.",
     )
     look_again_seconds: float = Field(
         12.0,
@@ -129,6 +142,16 @@ class Settings(BaseSettings):
         description="How often an MCP call that waits tells its caller so, if the caller wants to know.",
     )
     stop_seconds: float = Field(10.0, gt=0, description="How long a graceful stop may take.")
+
+    @field_validator("role")
+    @classmethod
+    def _halves_share_a_database(cls, value: str, others: ValidationInfo) -> str:
+        if value != "all" and others.data.get("database_url") is None:
+            raise ValueError(
+                f"{value} is one half of a server, and no other can use its embedded database: set "
+                "HANDRAISE_DATABASE_URL, the same for all of them, or leave the role away"
+            )
+        return value
 
     @field_validator("secret_key")
     @classmethod

@@ -23,6 +23,12 @@ NOBODY = UUID(int=0)
 RECENT_ANSWERS = 1000
 """Time to answer is measured over this many of the latest answers."""
 
+LOOKED_BACK = timedelta(days=7)
+"""How far back answers are looked for that no agent acknowledged: agents that never do must not let them pile up."""
+
+MOST_UNACKNOWLEDGED = 10_000
+"""More are not counted: whoever sees so many need not know exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -33,6 +39,7 @@ class _Row:
     person_id: UUID
     created_at: datetime
     closed_at: datetime | None = None
+    acknowledged: bool = False
 
     @property
     def key(self) -> tuple[str, str, UUID, UUID]:
@@ -40,7 +47,7 @@ class _Row:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        return (*(self.request_id, *self.key), self.created_at, self.closed_at)
+        return (*(self.request_id, *self.key), self.created_at, self.closed_at, self.acknowledged)
 
 
 class Dashboard:
@@ -48,7 +55,7 @@ class Dashboard:
     for whom it is assigned to."""
 
     name: ClassVar[str] = "dashboard"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     tables: ClassVar[tuple[str, ...]] = ("dashboard_requests", "dashboard_counts", "dashboard_answered")
     ddl: ClassVar[str] = """
         CREATE TABLE dashboard_requests (
@@ -58,12 +65,15 @@ class Dashboard:
             agent_id uuid NOT NULL,
             person_id uuid NOT NULL,
             created_at timestamptz NOT NULL,
-            closed_at timestamptz
+            closed_at timestamptz,
+            acknowledged boolean NOT NULL
         );
         CREATE INDEX ON dashboard_requests (created_at) WHERE status = 'Requested';
         CREATE INDEX ON dashboard_requests (person_id, created_at) WHERE status = 'Requested';
         CREATE INDEX ON dashboard_requests (closed_at) WHERE status = 'Responded';
         CREATE INDEX ON dashboard_requests (person_id, closed_at) WHERE status = 'Responded';
+        CREATE INDEX ON dashboard_requests (closed_at) WHERE status = 'Responded' AND NOT acknowledged;
+        CREATE INDEX ON dashboard_requests (person_id, closed_at) WHERE status = 'Responded' AND NOT acknowledged;
         CREATE TABLE dashboard_counts (
             status text NOT NULL,
             request_type text NOT NULL,
@@ -128,14 +138,16 @@ def _evolve(row: _Row, event: Request.Event) -> _Row:
             return replace(row, status="Cancelled", closed_at=event.timestamp)
         case Request.Expired():
             return replace(row, status="Expired", closed_at=event.timestamp)
+        case Request.Acknowledged():
+            return replace(row, acknowledged=True)
         case _:
             return row
 
 
 async def _load(connection: psycopg.AsyncConnection, ids: set[UUID]) -> dict[UUID, _Row]:
     cursor = await connection.execute(
-        "SELECT request_id, status, request_type, agent_id, person_id, created_at, closed_at"
-        " FROM dashboard_requests WHERE request_id = ANY(%s)",
+        "SELECT request_id, status, request_type, agent_id, person_id, created_at, closed_at,"
+        " acknowledged FROM dashboard_requests WHERE request_id = ANY(%s)",
         (list(ids),),
         binary=True,
     )
@@ -145,9 +157,9 @@ async def _load(connection: psycopg.AsyncConnection, ids: set[UUID]) -> dict[UUI
 _UPSERT = b"""
     INSERT INTO dashboard_requests
     SELECT * FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::uuid[], %b::uuid[], %b::timestamptz[],
-        %b::timestamptz[])
+        %b::timestamptz[], %b::boolean[])
     ON CONFLICT (request_id) DO UPDATE SET status = excluded.status, person_id = excluded.person_id,
-        closed_at = excluded.closed_at
+        closed_at = excluded.closed_at, acknowledged = excluded.acknowledged
 """
 _COUNT = b"""
     INSERT INTO dashboard_counts AS c
@@ -180,13 +192,17 @@ class Figures:
     p90: float | None
     per_hour: list[tuple[datetime, int]]
     per_day: list[tuple[datetime, int]]
+    unacknowledged: int
     position: int
 
 
-async def figures(connection: psycopg.AsyncConnection, caller: PersonCaller, now: datetime) -> Figures:
+async def figures(
+    connection: psycopg.AsyncConnection, caller: PersonCaller, now: datetime, *, grace: timedelta
+) -> Figures:
     """The figures of everything for administrators and auditors, of the caller's own requests for all others.
 
-    Hours cover the last day, days the last 30; days are UTC days.
+    `grace` is how long an agent may take to acknowledge an answer. Hours cover the last day, days the last 30; days
+    are UTC days.
     """
     person = None if caller.sees_everything else caller.id
     own = {"person": person, "day": now - timedelta(days=1), "week": now - timedelta(days=7)}
@@ -222,6 +238,7 @@ async def figures(connection: psycopg.AsyncConnection, caller: PersonCaller, now
         assert speed is not None
         per_hour = await _answered(connection, "hour", now - timedelta(hours=24), person)
         per_day = await _answered(connection, "day", now - timedelta(days=30), person)
+        unacknowledged = await count_unacknowledged(connection, now, grace=grace, person=person)
     by_status: Counter[str] = Counter()
     by_type: dict[str, Counter[str]] = {}
     by_agent: dict[UUID, Counter[str]] = {}
@@ -245,8 +262,28 @@ async def figures(connection: psycopg.AsyncConnection, caller: PersonCaller, now
         p90,
         per_hour,
         per_day,
+        unacknowledged,
         position,
     )
+
+
+async def count_unacknowledged(
+    connection: psycopg.AsyncConnection, now: datetime, *, grace: timedelta, person: UUID | None = None
+) -> int:
+    """How many answers, of this person only if given, their agents have not acknowledged within `grace`.
+
+    Of the last days, and of no more than `MOST_UNACKNOWLEDGED`. Time alone changes it.
+    """
+    cursor = await connection.execute(
+        b"SELECT count(*) FROM (SELECT FROM dashboard_requests WHERE status = 'Responded' AND NOT acknowledged"
+        b" AND closed_at >= %(since)s AND closed_at < %(until)s"
+        + (b"" if person is None else b" AND person_id = %(person)s")
+        + b" LIMIT %(most)s) AS unacknowledged",
+        {"since": now - LOOKED_BACK, "until": now - grace, "person": person, "most": MOST_UNACKNOWLEDGED},
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    return row[0]
 
 
 async def _answered(

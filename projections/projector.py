@@ -46,12 +46,15 @@ class Projector:
         report: Report,
         *,
         look_again_seconds: float = LOOK_AGAIN_SECONDS,
+        works: bool = True,
     ) -> None:
+        """`works` is whether it projects; otherwise it looks how far others are, who do."""
         self._pool = pool
         self._log = log
         self._models = {model.name: model for model in models}
         self._report = report
         self._look_again = look_again_seconds
+        self._works = works
         self._told = asyncio.Event()
         self._hurried = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -152,7 +155,10 @@ class Projector:
     async def project_once(self, limit: int = BATCH) -> bool:
         """Project one batch; False when there was nothing to do or others are doing it."""
         async with self._pool.connection() as connection:
-            positions, worked = await self._project(connection, limit)
+            if self._works:
+                positions, worked = await self._project(connection, limit)
+            else:
+                positions, worked = await self._read_positions(connection), False
         async with self._moved:
             self.positions.update(positions)
             self._moved.notify_all()

@@ -34,7 +34,7 @@ class RequestList:
     """The read model behind inbox and requests list."""
 
     name: ClassVar[str] = "request_list"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     tables: ClassVar[tuple[str, ...]] = ("request_list",)
     ddl: ClassVar[str] = """
         CREATE TABLE request_list (
@@ -63,6 +63,7 @@ class RequestList:
             created_at timestamptz NOT NULL,
             expires_at timestamptz,
             closed_at timestamptz,
+            acknowledged_at timestamptz,
             summary text,
             search tsvector,
             erased boolean NOT NULL DEFAULT false
@@ -71,6 +72,7 @@ class RequestList:
         CREATE INDEX ON request_list (assigned_to, priority, created_at, request_id) WHERE status = 'Requested';
         CREATE INDEX ON request_list (list_id, priority, created_at, request_id) WHERE list_id IS NOT NULL;
         CREATE INDEX ON request_list (created_at, request_id);
+        CREATE INDEX ON request_list (created_at, request_id) WHERE status = 'Responded' AND acknowledged_at IS NULL;
         CREATE INDEX ON request_list (priority, created_at, request_id);
         CREATE INDEX ON request_list (agent, created_at, request_id);
         CREATE INDEX ON request_list (coalesce(expires_at, 'infinity'), request_id);
@@ -87,6 +89,7 @@ class RequestList:
         told: dict[UUID, set[UUID]] = {}
         up_for_claim: dict[UUID, bool] = {}
         snoozed: dict[UUID, datetime | None] = {}
+        acknowledged: list[tuple[Any, ...]] = []
         erased: list[tuple[Any, ...]] = []
         touched: dict[UUID, int] = {}
         for entry in entries:
@@ -115,6 +118,8 @@ class RequestList:
                     closed.append((id, "Cancelled", None, event.timestamp))
                 case Request.Expired():
                     closed.append((id, "Expired", None, event.timestamp))
+                case Request.Acknowledged():
+                    acknowledged.append((id, event.timestamp))
                 case Request.ContentErased():
                     erased.append((id,))
                 case _:
@@ -124,6 +129,7 @@ class RequestList:
         await for_all(connection, _TELL, [(id, _array(told.get(id, ())), up) for id, up in up_for_claim.items()])
         await for_all(connection, _SNOOZE, list(snoozed.items()))
         await for_all(connection, _CLOSE, closed)
+        await for_all(connection, _ACKNOWLEDGE, acknowledged)
         await for_all(connection, _ERASE, erased)
         await for_all(connection, _TOUCH, list(touched.items()))
 
@@ -212,6 +218,10 @@ _CLOSE = b"""
     FROM unnest(%b::uuid[], %b::text[], %b::text[], %b::timestamptz[]) AS c(request_id, status, outcome, closed_at)
     WHERE request_list.request_id = c.request_id
 """
+_ACKNOWLEDGE = b"""
+    UPDATE request_list SET acknowledged_at = a.at FROM unnest(%b::uuid[], %b::timestamptz[]) AS a(request_id, at)
+    WHERE request_list.request_id = a.request_id
+"""
 _ERASE = b"""
     UPDATE request_list SET summary = NULL, kind = NULL, search = NULL, erased = true WHERE request_id = ANY(%b::uuid[])
 """
@@ -256,6 +266,10 @@ class Filters:
     priority_max: int | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
+    closed_from: datetime | None = None
+    closed_to: datetime | None = None
+    acknowledged: bool | None = None
+    """Answered requests only: those whose agent said that it used the answer, or those whose agent did not."""
     ids: Sequence[UUID] | None = None
     q: str | None = None
 
@@ -409,6 +423,9 @@ def _narrow(query: _Query, filters: Filters) -> None:
         query.where("status = ANY(%s)", list(filters.status))
         if list(filters.status) == ["Requested"]:
             query.where("status = 'Requested'")  # as a literal, so that the partial indexes serve
+    if filters.acknowledged is not None:
+        # In the words of the partial index.
+        query.where(f"status = 'Responded' AND acknowledged_at IS {'NOT ' if filters.acknowledged else ''}NULL")
     if filters.request_type is not None:
         query.where("request_type = ANY(%s)", list(filters.request_type))
     if filters.unassigned:
@@ -424,6 +441,8 @@ def _narrow(query: _Query, filters: Filters) -> None:
         ("priority <= %s", filters.priority_max),
         ("created_at >= %s", filters.created_from),
         ("created_at < %s", filters.created_to),
+        ("closed_at >= %s", filters.closed_from),
+        ("closed_at < %s", filters.closed_to),
         ("search @@ websearch_to_tsquery('simple', %s)", None if filters.q is None else searchable(filters.q)),
     ):
         if value is not None:
@@ -451,7 +470,8 @@ async def _page(
     statement = sql.SQL(
         "SELECT request_id, position, unique_id, agent_id, request_type, kind, run_id, run_step_id, run_user, priority,"
         " secret, status, outcome, assigned_to, list_id, claimed, snoozed_until, created_at, expires_at, closed_at,"
-        " summary, erased, ARRAY[{keys}] AS key FROM request_list {where} ORDER BY {order} LIMIT {limit}"
+        " acknowledged_at, summary, erased, ARRAY[{keys}] AS key"
+        " FROM request_list {where} ORDER BY {order} LIMIT {limit}"
     ).format(
         keys=keys,
         where=query.clause(),

@@ -121,6 +121,8 @@ def _deliver(client: Client, request: Request, *, as_json_: bool) -> int:
         raise CommandFailed(f"{error}{lost}") from None
     if collected is not None:
         _acknowledge(client, request, collected)
+    elif not request["erased"]:
+        client.acknowledge_soon(request["id"])
     return REJECTED if response["outcome"] == "rejected" else 0
 
 

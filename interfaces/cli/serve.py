@@ -1,4 +1,4 @@
-"""`handraise serve`: everything, in one process."""
+"""`handraise serve`: everything in one process, or one half of it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ def serve(
         typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535, show_default="8000"),
     ] = None,
     data_dir: DataDir = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="What this server does beside others on its database: web answers calls; worker projects, keeps "
+            "deadlines and tells Slack, browsers and webhooks.",
+            metavar="all|web|worker",
+            show_default="all",
+        ),
+    ] = None,
     no_admin_key: Annotated[
         bool, typer.Option("--no-admin-key", help="Write only the agent's key into credentials.json.")
     ] = False,
@@ -39,7 +48,7 @@ def serve(
     from interfaces.server import CannotListen, run
     from interfaces.settings import Settings
 
-    given: dict[str, Any] = {"host": host, "port": port, "data_dir": data_dir}
+    given: dict[str, Any] = {"host": host, "port": port, "data_dir": data_dir, "role": role}
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -59,6 +68,9 @@ def serve(
 
 
 def _announce(settings: Settings, link: str | None) -> None:
+    if settings.role == "worker":
+        print(f"A worker of Handraise is running; {settings.url}/readyz says whether it can work", flush=True)
+        return
     print(f"Handraise is running at {settings.url}", flush=True)
     if link is None:
         return

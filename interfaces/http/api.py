@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from application.directory import DirectoryService
@@ -97,8 +99,9 @@ def build_api(
     mcp: Mcp,
     pages: APIRouter,
     hardening: Hardening,
+    acknowledge_grace: timedelta,
     ready: Readiness,
-    metrics: Callable[[], bytes],
+    metrics: Callable[[], Awaitable[bytes]],
     observe: Observe,
     max_body_bytes: int,
     version: str,
@@ -114,6 +117,10 @@ def build_api(
     )
     represent = Representations(directory)
 
+    def include(router: APIRouter) -> None:
+        # As they are, for they lack nothing: `include_router` makes each a second time, when the first call comes.
+        app.router.routes.extend(router.routes)
+
     async def authenticate(credential: Credential) -> Caller | None:
         if credential.of_session:
             return await sign_in.authenticate(credential.secret, embedded=credential.embedded)
@@ -122,13 +129,13 @@ def build_api(
             key_used(caller.key_id)
         return caller
 
-    app.include_router(moving_routes(requests, represent, authenticate, reads, directory))
-    app.include_router(request_routes(requests, represent, authenticate, reads))
-    app.include_router(directory_routes(directory_service, sign_in, store, represent, authenticate, reads))
-    app.include_router(key_routes(keys, store, represent, authenticate, reads))
-    app.include_router(list_routes(reads, directory, represent, authenticate, clock))
-    app.include_router(dashboard_routes(reads, represent, authenticate, clock))
-    app.include_router(
+    include(moving_routes(requests, represent, authenticate, reads, directory))
+    include(request_routes(requests, represent, authenticate, reads))
+    include(directory_routes(directory_service, sign_in, store, represent, authenticate, reads))
+    include(key_routes(keys, store, represent, authenticate, reads))
+    include(list_routes(reads, directory, represent, authenticate, clock))
+    include(dashboard_routes(reads, represent, authenticate, clock, acknowledge_grace))
+    include(
         audit_routes(
             reads=reads,
             directory=directory,
@@ -143,14 +150,14 @@ def build_api(
     def again(request: Request) -> Callable[[], Awaitable[Caller | None]]:
         return authenticate_again(authenticate, request)
 
-    app.include_router(stream(authenticated_route(authenticate), again))
-    app.include_router(mcp(authenticated_route(authenticate), again, represent.request))
-    app.include_router(session_routes(sign_in, authenticate, provider, url, represent.names))
-    app.include_router(push_routes(browsers, push_key, store.head, authenticate))
-    app.include_router(slack_routes(slack, authenticate, reads))
-    app.include_router(webhook_routes(webhooks, store, authenticate, reads))
-    app.include_router(operation_routes(ready, metrics))
-    app.include_router(pages)
+    include(stream(authenticated_route(authenticate), again))
+    include(mcp(authenticated_route(authenticate), again, represent.request))
+    include(session_routes(sign_in, authenticate, provider, url, represent.names))
+    include(push_routes(browsers, push_key, store.head, authenticate))
+    include(slack_routes(slack, authenticate, reads))
+    include(webhook_routes(webhooks, store, authenticate, reads))
+    include(operation_routes(ready, metrics))
+    include(pages)
     docs_page.install(app)
 
     async def describe_closed(request: Request, refusal: AlreadyClosed) -> dict[str, Any]:
@@ -176,6 +183,23 @@ def build_api(
     # Around the whole of it: what Starlette answers to a failure of ours passes none of the above.
     app.build_middleware_stack = lambda: SecurityHeaders(stack(), https=url.startswith("https:"))
     app.openapi = lambda: _openapi(app)
+    return app
+
+
+def build_operations_api(
+    ready: Readiness, metrics: Callable[[], Awaitable[bytes]], observe: Observe, hosts: frozenset[str] | None
+) -> FastAPI:
+    """Only what tells how a server is, for one that answers no calls. Opens nothing."""
+    app = FastAPI(redirect_slashes=False, openapi_url=None)
+    app.include_router(operation_routes(ready, metrics))
+
+    @app.exception_handler(404)
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        detail = "this server is a worker: it answers /healthz, /readyz and /metrics; ask one with the role web or all"
+        return problems.problem(404, "Not found", detail)
+
+    app.add_middleware(AllowedHosts, hosts=hosts)
+    app.add_middleware(Observed, observe=observe)
     return app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +22,9 @@ from interfaces.http.requests import By, refusals
 from projections.dashboard import NOBODY, Dashboard, Figures, figures
 
 
-def dashboard_routes(reads: Reads, represent: Representations, authenticate: Authenticate, clock: Clock) -> APIRouter:
+def dashboard_routes(
+    reads: Reads, represent: Representations, authenticate: Authenticate, clock: Clock, acknowledge_grace: timedelta
+) -> APIRouter:
     """`GET /api/dashboard`."""
     router = APIRouter(prefix="/api", tags=["dashboard"], route_class=authenticated_route(authenticate))
 
@@ -39,10 +41,11 @@ def dashboard_routes(reads: Reads, represent: Representations, authenticate: Aut
             raise NotAllowed("the dashboard is for people")
 
         async def query(connection: psycopg.AsyncConnection) -> Figures:
-            return await figures(connection, by, clock.now())
+            return await figures(connection, by, clock.now(), grace=acknowledge_grace)
 
         found = await reads.read(Dashboard.name, min_position, query)
-        return Json(_shown(found, await represent.names([*found.by_agent, *found.by_person])))
+        names = await represent.names([*found.by_agent, *found.by_person])
+        return Json(_shown(found, names) | {"acknowledge_grace_seconds": acknowledge_grace.total_seconds()})
 
     return router
 
@@ -60,6 +63,7 @@ def _shown(found: Figures, names: Names) -> dict[str, Any]:
         "time_to_answer_seconds": {"p50": found.p50, "p90": found.p90, "of_latest": found.answers_measured},
         "answered_per_hour": _counted(found.per_hour),
         "answered_per_day": _counted(found.per_day),
+        "unacknowledged": found.unacknowledged,
         "position": found.position,
     }
 

@@ -11,7 +11,7 @@ from interfaces.http.callers import Authenticate, authenticated_route
 from interfaces.http.directory import EntryId, Pages
 from interfaces.http.directory_models import CreatedKey, KeyPage, NewKeyBody, PatchKey
 from interfaces.http.json_bodies import Json
-from interfaces.http.models import Written
+from interfaces.http.models import Written, optional_instant
 from interfaces.http.reading import Cursor, Limit, MinPosition, Reads
 from interfaces.http.representations import Representations
 from interfaces.http.requests import By, refusals
@@ -36,10 +36,10 @@ def key_routes(
                 "agent": names.of(key.agent_id),
                 "user": names.of(key.user_id),
                 "run_user": names.of(key.run_user),
-                "expires_at": None if key.expires_at is None else instant(key.expires_at),
+                "expires_at": optional_instant(key.expires_at),
                 "revoked": key.revoked,
                 "created_at": instant(key.created_at),
-                "last_used_at": None if key.last_used_at is None else instant(key.last_used_at),
+                "last_used_at": optional_instant(key.last_used_at),
             }
             for key in entries
         ]

@@ -126,6 +126,11 @@ def list_routes(
         priority_max: Priority = None,
         created_from: QueryInstant | None = None,
         created_to: QueryInstant | None = None,
+        closed_from: QueryInstant | None = None,
+        closed_to: QueryInstant | None = None,
+        acknowledged: Annotated[
+            bool | None, Query(description="Answered requests whose agent said that it used the answer, or did not.")
+        ] = None,
         ids: Ids = None,
         q: Annotated[QueryText | None, Query(description="Words in message, context or unique_id.")] = None,
         sort: SortName = "-created_at",
@@ -145,6 +150,9 @@ def list_routes(
             priority_max=priority_max,
             created_from=created_from,
             created_to=created_to,
+            closed_from=closed_from,
+            closed_to=closed_to,
+            acknowledged=acknowledged,
             ids=ids,
             q=q,
         )
@@ -244,6 +252,7 @@ def _item(row: dict[str, Any], names: Names) -> dict[str, Any]:
         "expires_at": None if row["expires_at"] is None else instant(row["expires_at"]),
         "closed_at": None if row["closed_at"] is None else instant(row["closed_at"]),
         "outcome": row["outcome"],
+        "acknowledged_at": None if row["acknowledged_at"] is None else instant(row["acknowledged_at"]),
         "erased": row["erased"],
         "position": row["position"],
     }

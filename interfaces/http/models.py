@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from domain.request import instant
 from interfaces.strict_json import decode_json
 
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
@@ -22,6 +23,11 @@ def parse_instant(value: Any) -> Any:
         return datetime.fromisoformat(value.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError("is not an instant of the calendar") from None
+
+
+def optional_instant(at: datetime | None) -> str | None:
+    """An instant as it is written, null where there is none."""
+    return None if at is None else instant(at)
 
 
 def _schema_object(value: Any) -> Any:
@@ -210,6 +216,12 @@ class ReceiptBody(Body):
     receipt: str = Field(min_length=8, max_length=200)
 
 
+class AcknowledgeBody(Body):
+    """For a sealed answer, the receipt that it was collected with; any other answer needs none."""
+
+    receipt: str | None = Field(None, min_length=8, max_length=200)
+
+
 # -- answers
 
 
@@ -272,6 +284,7 @@ class ResponseView(BaseModel):
     by: str
     via: Literal["web", "slack", "api", "mcp", "cli"]
     at: str
+    acknowledged_at: str | None = Field(description="When the agent said that it used the answer; null: not so far.")
 
 
 class CancelledView(BaseModel):
@@ -395,6 +408,7 @@ class RequestItem(BaseModel):
     expires_at: str | None
     closed_at: str | None
     outcome: Literal["approved", "rejected", "answered"] | None
+    acknowledged_at: str | None
     erased: bool
     position: int
 
@@ -458,6 +472,11 @@ class DashboardView(BaseModel):
     time_to_answer_seconds: TimeToAnswer
     answered_per_hour: list[Counted]
     answered_per_day: list[Counted]
+    unacknowledged: int = Field(
+        description="Answered in the last 7 days, for longer than the time of grace by now, and not acknowledged by "
+        "the agent; counted up to 10,000."
+    )
+    acknowledge_grace_seconds: float
     position: int
 
 

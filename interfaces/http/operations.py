@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,7 +14,7 @@ Readiness = Callable[[], tuple[dict[str, bool], dict[str, Any]]]
 """Each part and whether it works; and what somebody should look at, which does not stop the work."""
 
 
-def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRouter:
+def operation_routes(ready: Readiness, metrics: Callable[[], Awaitable[bytes]]) -> APIRouter:
     """`/healthz`, `/readyz`, `/metrics`."""
     router = APIRouter(tags=["operations"])
 
@@ -40,6 +40,6 @@ def operation_routes(ready: Readiness, metrics: Callable[[], bytes]) -> APIRoute
 
     @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
     async def metrics_() -> Response:
-        return Response(metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return router

@@ -11,6 +11,7 @@ from application.ports import Directory
 from domain.callers import SYSTEM, actor_id
 from domain.recorded import RecordedEvent
 from domain.request import Request, instant
+from interfaces.http.models import optional_instant
 
 
 class Representations:
@@ -45,12 +46,14 @@ class Representations:
             "claimed": request.claimed,
             "assignment": _assignment(request.assignment, names),
             "plan": request.plan,
-            "snoozed_until": _at(request.timetable.snoozed_until),
+            "snoozed_until": optional_instant(request.timetable.snoozed_until),
             "created_at": instant(request.created_on),
-            "expires_at": _at(asked.expires_at),
-            "closed_at": None if closing is None else instant(closing.timestamp),
+            "expires_at": optional_instant(asked.expires_at),
+            "closed_at": optional_instant(closing and closing.timestamp),
             "metadata": asked.metadata,
-            "response": _response(closing, names) if isinstance(closing, Request.Responded) else None,
+            "response": _response(closing, request.acknowledged_at, names)
+            if isinstance(closing, Request.Responded)
+            else None,
             "cancelled": {
                 "by": names.actor(closing.actor),
                 "reason": closing.reason,
@@ -161,7 +164,7 @@ def _assignment(assignment: dict[str, Any], names: Names) -> dict[str, Any]:
     }
 
 
-def _response(closing: Request.Responded, names: Names) -> dict[str, Any]:
+def _response(closing: Request.Responded, acknowledged_at: datetime | None, names: Names) -> dict[str, Any]:
     return {
         "outcome": closing.outcome,
         "text": closing.text,
@@ -170,6 +173,7 @@ def _response(closing: Request.Responded, names: Names) -> dict[str, Any]:
         "by": names.actor(closing.actor),
         "via": closing.via,
         "at": instant(closing.timestamp),
+        "acknowledged_at": optional_instant(acknowledged_at),
     }
 
 
@@ -180,7 +184,7 @@ def _details(event: RecordedEvent, names: Names) -> dict[str, Any]:
                 "unique_id": event.unique_id,
                 "request_type": event.request_type,
                 "priority": event.priority,
-                "expires_at": _at(event.expires_at),
+                "expires_at": optional_instant(event.expires_at),
                 "message": event.message,
                 "assignment": _assignment(event.assignment, names),
                 "plan": event.plan,
@@ -213,13 +217,9 @@ def _details(event: RecordedEvent, names: Names) -> dict[str, Any]:
                 "delivered": event.delivered,
                 "error": event.error,
                 "to": names.recipient(event.recipient),
-                "retry_at": _at(event.retry_at),
+                "retry_at": optional_instant(event.retry_at),
             }
         case Request.Snoozed():
-            return {"until": _at(event.until)}
+            return {"until": optional_instant(event.until)}
         case _:
             return {}
-
-
-def _at(instant_: datetime | None) -> str | None:
-    return None if instant_ is None else instant(instant_)

@@ -16,6 +16,7 @@ from interfaces.http.callers import Authenticate, authenticated_route, caller, v
 from interfaces.http.json_bodies import Json
 from interfaces.http.long_poll import LongPoll
 from interfaces.http.models import (
+    AcknowledgeBody,
     CancelBody,
     CollectedView,
     CreateRequest,
@@ -165,11 +166,14 @@ def request_routes(
     @router.post(
         "/requests/{id}/acknowledge",
         response_model=Written,
-        summary="Confirm that a collected answer is safe; it is shredded",
+        summary="Say that the answer was used; a sealed one is shredded",
+        description="By the agent that asked, once its request is answered. A sealed answer needs the `receipt` that "
+        "it was collected with, any other needs no body. The same again does nothing more.",
         responses=refusals(403, 404, 409, 410, 422),
     )
-    async def acknowledge(id: Id, body: ReceiptBody, by: By) -> Json:
-        request = await requests.acknowledge(await requests.find(id, by), body.receipt, by)
+    async def acknowledge(id: Id, by: By, body: AcknowledgeBody | None = None) -> Json:
+        receipt = None if body is None else body.receipt
+        request = await requests.acknowledge(await requests.find(id, by), receipt, by)
         return Json({"position": request.position})
 
     @router.post(

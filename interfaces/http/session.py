@@ -128,9 +128,9 @@ def session_routes(
 
     `url` is how people reach this server.
     """
-    router = APIRouter(tags=["session"])
-    public = APIRouter(prefix="/api", route_class=public_route())
-    private = APIRouter(prefix="/api", route_class=authenticated_route(authenticate))
+    router = APIRouter()
+    public = APIRouter(prefix="/api", tags=["session"], route_class=public_route())
+    private = APIRouter(prefix="/api", tags=["session"], route_class=authenticated_route(authenticate))
     callback = f"{url}/api/oidc/callback"
 
     async def present(request: Request, *, embedded: bool = False) -> Caller | None:
@@ -295,8 +295,7 @@ def session_routes(
             set_session_cookie(response, request, session, url)
             return response
 
-    router.include_router(public)
-    router.include_router(private)
+    router.routes.extend(public.routes + private.routes)
     return router
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import timedelta
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,11 +10,14 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from application.ports import EventStore
-from application.webhooks import WebhookAdministration, WebhookEntry
+from application.webhooks import Attempt, ListedWebhook, WebhookAdministration, WebhookEntry
+from domain.masking import masked
 from domain.request import instant
+from domain.webhooks import SECRET_PREFIX
 from interfaces.http.callers import Authenticate, authenticated_route
+from interfaces.http.directory import Pages
 from interfaces.http.json_bodies import Json
-from interfaces.http.models import Body, Written
+from interfaces.http.models import Body, Written, optional_instant
 from interfaces.http.reading import Cursor, Limit, MinPosition, Reads, encode_cursor, other_list, place_in
 from interfaces.http.requests import By, refusals
 
@@ -22,9 +25,9 @@ LONGEST_URL = 2000
 
 AgentId = Annotated[str, Path(alias="id", max_length=64, description="The agent's readable id.")]
 
-_LIST = "webhook-deliveries"
+_OF_AGENT = "/agents/{id}/webhook"
+_ALL, _LIST = "webhooks", "webhook-deliveries"
 _NO_STORE = {"Cache-Control": "no-store"}
-_PREFIX, _SHOWN = "whsec_", 4
 
 
 class WebhookBody(Body):
@@ -71,6 +74,21 @@ class DeliveryPage(BaseModel):
     position: int
 
 
+class ListedWebhookView(BaseModel):
+    """An agent's webhook, and how the last report went."""
+
+    agent: str
+    url: str
+    enabled: bool
+    last: DeliveryView | None = Field(description="The newest attempt of the last 30 days.")
+
+
+class WebhookPage(BaseModel):
+    items: list[ListedWebhookView]
+    next_cursor: str | None
+    position: int
+
+
 class WebhookTestedView(BaseModel):
     """What came back."""
 
@@ -83,13 +101,24 @@ class WebhookTestedView(BaseModel):
 def webhook_routes(
     webhooks: WebhookAdministration, store: EventStore, authenticate: Authenticate, reads: Reads
 ) -> APIRouter:
-    """`/api/agents/{id}/webhook`."""
-    router = APIRouter(
-        prefix="/api/agents/{id}/webhook", tags=["webhooks"], route_class=authenticated_route(authenticate)
-    )
+    """`/api/webhooks` and `/api/agents/{id}/webhook`."""
+    router = APIRouter(prefix="/api", tags=["webhooks"], route_class=authenticated_route(authenticate))
+    pages = Pages(reads, store)
 
     @router.get(
-        "",
+        "/webhooks",
+        operation_id="list_webhooks",
+        response_model=WebhookPage,
+        summary="List webhooks, with the last report of each",
+        responses=refusals(403, 422),
+    )
+    async def page(by: By, limit: Limit = 50, cursor: Cursor = None, min_position: MinPosition = None) -> Json:
+        after, position = await pages.begin(_ALL, cursor, min_position)
+        found = await webhooks.page(by, after, limit + 1)
+        return pages.page(_ALL, found, limit, [_listed(each) for each in found], position)
+
+    @router.get(
+        _OF_AGENT,
         operation_id="get_webhook",
         response_model=WebhookView,
         summary="Where an agent's closed requests are reported to",
@@ -100,7 +129,7 @@ def webhook_routes(
         return Json(_view(await webhooks.webhook(id, by)), headers=_NO_STORE)
 
     @router.put(
-        "",
+        _OF_AGENT,
         operation_id="set_webhook",
         response_model=WebhookWritten,
         summary="Have an agent's closed requests reported there; the secret of a new webhook is shown this once",
@@ -112,7 +141,7 @@ def webhook_routes(
         return Json(shown, status_code=200 if secret is None else 201, headers=_NO_STORE)
 
     @router.delete(
-        "",
+        _OF_AGENT,
         operation_id="remove_webhook",
         response_model=Written,
         summary="Have an agent's closed requests reported no more, and forget its secrets",
@@ -122,7 +151,7 @@ def webhook_routes(
         return Json({"position": await webhooks.remove(id, by)})
 
     @router.post(
-        "/rotate",
+        _OF_AGENT + "/rotate",
         operation_id="rotate_webhook_secret",
         response_model=WebhookWritten,
         summary="Make a new secret, shown this once; for 24 hours the one before signs, too",
@@ -133,7 +162,7 @@ def webhook_routes(
         return Json(_view(webhook) | {"secret": secret, "position": position}, headers=_NO_STORE)
 
     @router.post(
-        "/test",
+        _OF_AGENT + "/test",
         operation_id="test_webhook",
         response_model=WebhookTestedView,
         summary="Send a signed message that reports nothing, and see what comes back",
@@ -146,12 +175,12 @@ def webhook_routes(
                 "delivered": answered.error is None,
                 "status": answered.status,
                 "error": answered.error,
-                "duration_ms": round(answered.duration.total_seconds() * 1000),
+                "duration_ms": _milliseconds(answered.duration),
             }
         )
 
     @router.get(
-        "/deliveries",
+        _OF_AGENT + "/deliveries",
         operation_id="list_webhook_deliveries",
         response_model=DeliveryPage,
         summary="Attempts to report closed requests, newest first, for 30 days",
@@ -164,25 +193,12 @@ def webhook_routes(
         before = _before(cursor)
         position = await store.head()
         found = await webhooks.log(id, by, before, limit + 1)
-        items = [
-            {
-                "request": str(attempt.request_id),
-                "webhook_id": attempt.message_id,
-                "attempt": attempt.number,
-                "at": instant(attempt.at),
-                "outcome": attempt.outcome,
-                "status": attempt.status,
-                "error": attempt.error,
-                "duration_ms": round(attempt.duration.total_seconds() * 1000),
-                "next_at": _at(attempt.next_at),
-            }
-            for attempt in found[:limit]
-        ]
+        items = [_delivery(attempt) for attempt in found[:limit]]
         last = [str(found[limit - 1].id)] if len(found) > limit else None
         return Json({"items": items, "next_cursor": encode_cursor(_LIST, last), "position": position})
 
     @router.post(
-        "/deliveries/{request_id}/redeliver",
+        _OF_AGENT + "/deliveries/{request_id}/redeliver",
         operation_id="redeliver_webhook",
         response_model=Written,
         summary="Report a closed request once more, now, under the same id",
@@ -198,10 +214,33 @@ def _view(webhook: WebhookEntry) -> dict[str, object]:
     return {
         "url": webhook.url,
         "enabled": webhook.enabled,
-        "secret": f"{_PREFIX}...{webhook.secrets[0][-_SHOWN:]}" if webhook.secrets else None,
-        "previous_secret_until": _at(webhook.previous_until),
+        "secret": masked(SECRET_PREFIX, webhook.secrets[0]) if webhook.secrets else None,
+        "previous_secret_until": optional_instant(webhook.previous_until),
         "created_at": instant(webhook.created_at),
         "changed_at": instant(webhook.changed_at),
+    }
+
+
+def _delivery(attempt: Attempt) -> dict[str, object]:
+    return {
+        "request": str(attempt.request_id),
+        "webhook_id": attempt.message_id,
+        "attempt": attempt.number,
+        "at": instant(attempt.at),
+        "outcome": attempt.outcome,
+        "status": attempt.status,
+        "error": attempt.error,
+        "duration_ms": _milliseconds(attempt.duration),
+        "next_at": optional_instant(attempt.next_at),
+    }
+
+
+def _listed(webhook: ListedWebhook) -> dict[str, object]:
+    return {
+        "agent": webhook.readable_id,
+        "url": webhook.url,
+        "enabled": webhook.enabled,
+        "last": None if webhook.last is None else _delivery(webhook.last),
     }
 
 
@@ -214,5 +253,5 @@ def _before(cursor: list[str] | None) -> int | None:
     return int(place[0])
 
 
-def _at(at: datetime | None) -> str | None:
-    return None if at is None else instant(at)
+def _milliseconds(duration: timedelta) -> int:
+    return round(duration.total_seconds() * 1000)

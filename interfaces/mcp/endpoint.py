@@ -76,7 +76,7 @@ class McpEndpoint:
     async def stop(self) -> None:
         """End what is left of calls. Raises nothing."""
         self._stopped.set()
-        self._acknowledgements.stop()
+        await self._acknowledgements.stop()
         if self._running is not None:
             with contextlib.suppress(Exception):
                 await self._running
@@ -196,8 +196,8 @@ class _Exchange(Response):
         with self._following(_older_message(request, body)):
             await self._manager.handle_request(scope, watched_receive, watched_send)
         if sent and not gone:
-            for act in self.handed_over:
-                self._acknowledgements.later(act)
+            for handed_over in self.handed_over:
+                self._acknowledgements.add(handed_over)
 
 
 def _older_message(request: Request, body: bytes) -> dict[str, Any]:

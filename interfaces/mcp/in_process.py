@@ -76,8 +76,8 @@ class InProcess:
         _, answer = await _to_its_end(self._requests.collect(UUID(id), receipt, self._caller))
         return {"outcome": answer.outcome, "text": answer.text, "data": answer.data}
 
-    async def acknowledge(self, id: str, receipt: str) -> None:
-        """Have it destroyed."""
+    async def acknowledge(self, id: str, receipt: str | None) -> None:
+        """Say that the answer was handed over; have a sealed one destroyed."""
         await self._requests.acknowledge(UUID(id), receipt, self._caller)
 
     async def _find(self, id: str) -> UUID:

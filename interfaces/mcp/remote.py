@@ -70,8 +70,8 @@ class Remote:
         """The sealed answer."""
         return await self._asked(self._client.collect(id, receipt))
 
-    async def acknowledge(self, id: str, receipt: str) -> None:
-        """Have it destroyed."""
+    async def acknowledge(self, id: str, receipt: str | None) -> None:
+        """Say that the answer was handed over; have a sealed one destroyed."""
         await self._asked(self._client.acknowledge(id, receipt))
 
     async def _view(self, call: Awaitable[Any]) -> View:

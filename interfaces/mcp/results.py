@@ -10,8 +10,17 @@ from typing import Any
 View = dict[str, Any]
 """A request as the wire contract shows it."""
 
-HandedOver = Callable[[], Awaitable[None]]
-"""To be called once the caller has the result. Raises nothing."""
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """To be done once the caller has the result."""
+
+    act: Callable[[], Awaitable[None]]
+    """Raises nothing."""
+
+    destroys: bool
+    """Whether a call that is repeated gets no answer any more then."""
+
 
 _NO_DECISION = "This is neither an approval nor a rejection."
 
@@ -23,7 +32,7 @@ class Result:
     structured: dict[str, Any]
     words: str
     handed_over: HandedOver | None = None
-    """Where the answer was sealed: it is destroyed."""
+    """Where there is an answer: it is acknowledged, and destroyed if it was sealed."""
 
 
 def result_of(

@@ -19,11 +19,11 @@ async def serve(url: str, key: str, *, progress_seconds: float, version: str) ->
         tools = Tools(backend, progress_seconds=progress_seconds)
 
         def for_call(_: Any) -> tuple[Tools, Any]:
-            return tools, acknowledgements.later
+            return tools, acknowledgements.add
 
         server = new_server(for_call, version=version)
         try:
             async with stdio_server() as (read, write):
                 await server.run(read, write, server.create_initialization_options())
         finally:
-            acknowledgements.stop()
+            await acknowledgements.stop()

@@ -19,7 +19,7 @@ from interfaces.mcp.definitions import (
     SHORTEST_WAIT,
     USUAL_WAIT,
 )
-from interfaces.mcp.results import Result, View, result_of
+from interfaces.mcp.results import HandedOver, Result, View, result_of
 
 Report = Callable[[float, float], Awaitable[None]]
 """(seconds waited so far, seconds this call waits at most), told again and again while a call waits."""
@@ -52,8 +52,8 @@ class Backend(Protocol):
         """The sealed answer: `outcome`, `text`, `data`."""
         ...
 
-    async def acknowledge(self, id: str, receipt: str) -> None:
-        """The answer has been handed over; it is destroyed."""
+    async def acknowledge(self, id: str, receipt: str | None) -> None:
+        """The answer has been handed over; one that is sealed, which needs its receipt, is destroyed."""
         ...
 
 
@@ -136,10 +136,11 @@ class Tools:
             waiting.cancel()
 
     async def _result(self, view: View) -> Result:
-        response = view["response"]
-        if response is None or not response["sealed"] or view["erased"]:
+        response, id = view["response"], view["id"]
+        if response is None or view["erased"]:
             return result_of(view)
-        id = view["id"]
+        if not response["sealed"]:
+            return result_of(view, handed_over=HandedOver(partial(self._acknowledge, id, None), destroys=False))
         receipt = self._backend.receipt(id)
         try:
             answer = await self._backend.collect(id, receipt)
@@ -148,12 +149,12 @@ class Tools:
                 f"{response['by']} answered, but {error.detail}. A secret answer is handed over once; to get it again, "
                 "ask again under another unique_id."
             ) from None
-        return result_of(view, answer, partial(self._acknowledge, id, receipt))
+        return result_of(view, answer, HandedOver(partial(self._acknowledge, id, receipt), destroys=True))
 
-    async def _acknowledge(self, id: str, receipt: str) -> None:
+    async def _acknowledge(self, id: str, receipt: str | None) -> None:
         try:
             await self._backend.acknowledge(id, receipt)
-        except Refusal:  # the answer is handed over: that counts, and the server destroys it by itself soon
+        except Refusal:  # the answer is handed over: that counts, and the server destroys a sealed one by itself soon
             return
 
 

@@ -13,6 +13,9 @@ from interfaces.postgres.pool import Pool, reached
 
 LEASE_SECONDS = 30
 
+STEPS_DUE = "steps due"
+"""The payload of a NOTIFY that says that something is due that the log does not tell of."""
+
 # A step that was given another time meanwhile has no lease any more, and stays.
 DONE = "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL"
 POSTPONE = (

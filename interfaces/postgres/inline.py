@@ -335,6 +335,8 @@ def _carried_out(event: RecordedEvent, request: Request) -> Sequence[str]:
             return request.timetable.kinds
         case Request.Notified() if event.channel == WEB:
             return (ESCALATE,)
+        case Request.Notified() if event is request.told_late:  # what is planned may be under way just now
+            return ()
         case Request.Notified():
             return (f"{NOTIFY}:{event.channel}",)
         case _:
@@ -369,7 +371,7 @@ def _of_request(event: Request.Event, request: Request) -> Iterator[Change]:
             yield from _count(request.assigned_to, request.assigned_list, -1)
         case Request.Collected():
             yield SET_DUE_STEP, (id, SHRED, event.timestamp + RECEIPT_LIFETIME + timedelta(seconds=1))
-        case Request.Acknowledged():
+        case Request.Acknowledged() if request.asked.sealed:
             yield REMOVE_DUE_STEP, (id, SHRED)
             yield REMOVE_SEALED_ANSWER, (id,)
         case Request.ContentErased():

@@ -17,6 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from application.tasks import end
 from interfaces.postgres.clock import DatabaseClock
+from interfaces.postgres.due import STEPS_DUE
 from interfaces.postgres.inline import SLACK_CHANGED, WEBHOOKS_CHANGED
 from interfaces.postgres.installation import KEYS_CHANGED
 from interfaces.postgres.pool import Pool, lasting
@@ -25,7 +26,7 @@ from interfaces.postgres.writer import CHANNEL, Recorded
 
 _BATCH = 1000
 _OWN_COMMIT_SECONDS = 0.0005
-_BESIDE_THE_LOG = (KEYS_CHANGED, SUBSCRIPTIONS_CHANGED, SLACK_CHANGED, WEBHOOKS_CHANGED)
+_BESIDE_THE_LOG = (KEYS_CHANGED, SUBSCRIPTIONS_CHANGED, SLACK_CHANGED, WEBHOOKS_CHANGED, STEPS_DUE)
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +48,7 @@ class Tail:
         """`look_again_seconds` is how long it trusts silence before it reads without having been told to.
 
         `attend` is called on every new listening connection, and when a NOTIFY says that something has changed that
-        stands beside the log: keys, subscriptions, the settings of Slack, or webhooks.
+        stands beside the log: keys, subscriptions, the settings of Slack, webhooks, or what is due.
         """
         self._attend = attend
         self._conninfo = conninfo

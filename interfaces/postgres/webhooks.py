@@ -8,14 +8,16 @@ from uuid import UUID
 
 import psycopg
 
-from application.webhooks import KEPT_FOR, Attempt, WebhookEntry, step_of
+from application.webhooks import KEPT_FOR, Attempt, ListedWebhook, WebhookEntry, step_of
 from interfaces.postgres.clock import DatabaseClock
-from interfaces.postgres.due import DONE, POSTPONE
+from interfaces.postgres.due import DONE, POSTPONE, STEPS_DUE
+from interfaces.postgres.inline import CHANNEL
 from interfaces.postgres.installation import opened
 from interfaces.postgres.pool import Pool, reached, reading
 from interfaces.postgres.sealing import MasterKey
 
 _FORGOTTEN_AT_ONCE = 1000
+_ATTEMPT = "agent_id, request_id, message_id, number, at, status, error, duration, next_at, id"
 
 
 class PostgresWebhooks:
@@ -34,6 +36,24 @@ class PostgresWebhooks:
         row = await cursor.fetchone()
         assert row is not None
         self.any = row[0]
+
+    async def page(self, after: str, limit: int) -> Sequence[ListedWebhook]:
+        async def query(connection: psycopg.AsyncConnection) -> Sequence[ListedWebhook]:
+            cursor = await connection.execute(
+                "SELECT a.readable_id, w.url, w.enabled, l.* FROM webhooks w JOIN agents a ON a.id = w.agent_id"  # noqa: S608
+                f" LEFT JOIN LATERAL (SELECT {_ATTEMPT} FROM webhook_attempts WHERE agent_id = w.agent_id"
+                f"  AND at >= {self._clock.sql} - %s ORDER BY id DESC LIMIT 1) l ON true"
+                " WHERE a.readable_id > %s ORDER BY a.readable_id LIMIT %s",
+                (KEPT_FOR, after, limit),
+                binary=True,
+            )
+            rows: Sequence[Any] = await cursor.fetchall()
+            return [
+                ListedWebhook(agent, url, enabled, None if attempt[0] is None else Attempt(*attempt))
+                for agent, url, enabled, *attempt in rows
+            ]
+
+        return await reading(self._pool, query)
 
     async def of_agent(self, agent_id: UUID) -> WebhookEntry | None:
         async def query(connection: psycopg.AsyncConnection) -> WebhookEntry | None:
@@ -109,11 +129,12 @@ class PostgresWebhooks:
                 " ON CONFLICT (request_id, step) DO UPDATE SET due_at = excluded.due_at, leased_until = NULL",
                 (request_id, step_of(agent_id)),
             )
+            await connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, STEPS_DUE))
 
     async def log(self, agent_id: UUID, before: int | None, limit: int) -> Sequence[Attempt]:
         async def query(connection: psycopg.AsyncConnection) -> Sequence[Attempt]:
             cursor = await connection.execute(
-                "SELECT agent_id, request_id, message_id, number, at, status, error, duration, next_at, id"  # noqa: S608
+                f"SELECT {_ATTEMPT}"  # noqa: S608
                 " FROM webhook_attempts WHERE agent_id = %(agent)s AND (%(before)s::bigint IS NULL OR id < %(before)s)"
                 f" AND at >= {self._clock.sql} - %(kept)s ORDER BY id DESC LIMIT %(limit)s",
                 {"agent": agent_id, "before": before, "limit": limit, "kept": KEPT_FOR},

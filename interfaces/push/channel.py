@@ -54,6 +54,10 @@ class PushChannel:
     async def update(self, request: Request, reference: Mapping[str, str]) -> None:
         """Nothing: a browser closes the notice of what has ended by itself, when it hears of it."""
 
+    async def find(self, request: Request) -> Mapping[str, dict[str, str]]:
+        """Nothing, for the same reason."""
+        return {}
+
     async def test(self, subscriptions: Sequence[Subscription]) -> Reached:
         """Tell these browsers that they can be told."""
         sent = await self._sender.send(TEST, subscriptions)

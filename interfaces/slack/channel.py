@@ -81,8 +81,10 @@ class SlackChannel:
             raise TemporaryFailure("there is no bot token that can be read: set it again")
         with self._failures(token):
             client = await web_client(token, self._api_url, _SECONDS)
-            if self._may_be_there(message) and (found := await self._find(client, channel, message)) is not None:
-                return found
+            if self._may_be_there(message):
+                found = await self._find(client, channel, message.request, lambda key: key == message.key)
+                if found:
+                    return found[message.key]
             lead, agent = await self._lead(client, message), await self._agent(message.request)
             await self._wait_for_pause(token)
             return await self._post(client, channel, message, lead, agent)
@@ -98,6 +100,18 @@ class SlackChannel:
             text, made = self._shown(request, lead, await self._agent(request))
             await self._wait_for_pause(token)
             await by_bot(client.chat_update(channel=reference["channel"], ts=reference["ts"], text=text, blocks=made))
+
+    async def find(self, request: Request) -> Mapping[str, dict[str, str]]:
+        """Looks through what the channel says since the request was asked."""
+        settings = self._settings()
+        token, channel = settings.bot_token, settings.channel_id
+        if token is None or channel is None:
+            raise TemporaryFailure("there is no bot token that can be read: set it again")
+        with self._failures(token):
+            client = await web_client(token, self._api_url, _SECONDS)
+            found = await self._find(client, channel, request, lambda key: key.startswith(f"{request.id}/{self.name}/"))
+        known = request.shown.get(self.name, ())
+        return {key: reference for key, reference in found.items() if reference not in known}
 
     @contextmanager
     def _failures(self, token: str) -> Iterator[None]:
@@ -159,15 +173,18 @@ class SlackChannel:
         due = [at for at, notice in message.request.timetable.notices(self.name) if notice.step == message.step]
         return not due or self._clock.now() - min(due) > _LATE
 
-    async def _find(self, client: AsyncWebClient, channel: str, message: Message) -> dict[str, str] | None:
-        """Where the message with this key stands, if it does.
+    async def _find(
+        self, client: AsyncWebClient, channel: str, request: Request, is_wanted: Callable[[str], bool]
+    ) -> dict[str, dict[str, str]]:
+        """Where messages whose keys are wanted stand, by key: those of the first page that has any.
 
-        Raises `NoAnswer`, `TimeoutError`, or `Refused` for what will pass. Who may not look posts: once too often is
-        better than never.
+        Raises `NoAnswer`, `TimeoutError`, or `Refused` for what will pass. Who may not look finds nothing, and posts:
+        once too often is better than never.
         """
         own = await self._bot(client)
-        oldest = _ts(message.request.asked.timestamp - _CLOCKS_APART)
+        oldest = _ts(request.asked.timestamp - _CLOCKS_APART)
         cursor = None
+        found: dict[str, dict[str, str]] = {}
         async with asyncio.timeout(_LOOKING):
             for _ in range(_PAGES):
                 call = client.conversations_history(
@@ -178,17 +195,18 @@ class SlackChannel:
                 except Refused as refused:
                     if refused.temporary:
                         raise
-                    return None
+                    return found
                 for each in _items(answer.get("messages")):
                     if each.get("bot_id") != own:  # what others post may look like ours
                         continue
-                    if _key(each) == message.key and (found := _reference(channel, each.get("ts"))) is not None:
-                        return found
+                    key, reference = _key(each), _reference(channel, each.get("ts"))
+                    if key is not None and is_wanted(key) and reference is not None:
+                        found[key] = reference
                 more = answer.get("response_metadata")
                 cursor = more.get("next_cursor") if isinstance(more, dict) else None
-                if not isinstance(cursor, str) or not cursor:
-                    return None
-        return None
+                if found or not isinstance(cursor, str) or not cursor:
+                    break
+        return found
 
     async def _bot(self, client: AsyncWebClient) -> str | None:
         """The id under which our own messages stand. Raises as `by_bot`."""

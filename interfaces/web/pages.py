@@ -36,6 +36,7 @@ _PAGES = (
     "/routing",
     "/settings",
     "/settings/{part}",
+    "/settings/webhooks/{agent}",
     "/profile",
 )
 """Addresses within the application: the same page, which looks at its address itself."""

@@ -9,13 +9,14 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 
-PREFIX = "whsec_"
+from domain.webhooks import SECRET_PREFIX
+
 _SECRET_BYTES = 32
 
 
 def new_secret() -> str:
     """A secret as receivers are given it."""
-    return PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
+    return SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
 
 
 def signed(secrets: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str, str]:
@@ -30,5 +31,5 @@ def signed(secrets: Sequence[str], id: str, at: datetime, body: bytes) -> dict[s
 
 
 def _signature(secret: str, content: bytes) -> str:
-    key = base64.b64decode(secret.removeprefix(PREFIX))
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, LiteralString
@@ -12,9 +12,9 @@ import httpx
 import pytest
 from eventsourcing.persistence import MapperDeserialisationError
 
-from application.notices import PermanentFailure, TemporaryFailure
+from application.notices import Message, PermanentFailure, TemporaryFailure
 from tests.support.channels import FakeChannel
-from tests.support.read_models import StoppedClock, rows, settled
+from tests.support.read_models import PATIENCE, StoppedClock, rows, settled
 from tests.support.service import Service, service
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -518,6 +518,49 @@ async def test_two_channels_each_tell_once(database: str, tmp_path: Path, clock:
         await carry_out(one)
         assert [(len(channel.delivered), channel.delivered[0].to) for channel in (slack, mail)] == [(1, "alice")] * 2
         assert len(await notices(one, id)) == 2
+
+
+async def test_a_notice_that_comes_to_its_end_late_does_not_repeat_the_next(database: str, tmp_path: Path) -> None:
+    """Alice was being told when the ladder went on to Bob, who is being told when the word of hers comes."""
+    clock, slack = StoppedClock(START), FakeChannel(delay=timedelta(0))
+    told = {"alice": asyncio.Event(), "bob": asyncio.Event()}
+    begun: list[str] = []
+
+    async def takes_its_time(message: Message) -> None:
+        assert message.person is not None
+        begun.append(message.person.readable_id)
+        await told[message.person.readable_id].wait()
+
+    slack.before = takes_its_time
+    async with (
+        service(database, tmp_path / "data", clock=clock, channels=[slack]) as one,
+        service(database, tmp_path / "data", clock=clock, channels=[slack]) as other,
+    ):
+        await people(one)
+        for replica in (one, other):
+            await replica.app.scheduler.stop()
+        ladder = [{"afterMinutes": 0.05, "to": {"type": "SpecificUser", "userID": "bob"}}]
+        asked = await one.ask(assignment_strategy={"type": "SpecificUser", "userID": "alice", "escalation": ladder})
+        for who in ("alice", "bob"):
+            await one.app.scheduler.deadlines.carry_out()
+            await settle(lambda who=who: begun[-1:] == [who])
+            clock.at += timedelta(seconds=3)
+        told["alice"].set()
+        await settle(lambda: len(slack.delivered) == 1)
+        while len(await notices(one, asked["id"])) < 1:
+            await asyncio.sleep(0.005)
+        await other.app.scheduler.deadlines.carry_out()
+        told["bob"].set()
+        for replica in (one, other):
+            await replica.app.scheduler.deadlines.sent()
+        assert [delivered.to for delivered in slack.delivered] == ["alice", "bob"]
+
+
+async def settle(condition: Callable[[], bool]) -> None:
+    """Returns once it holds."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 async def test_one_request_that_cannot_be_read_keeps_no_other_from_its_steps(

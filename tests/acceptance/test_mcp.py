@@ -120,6 +120,15 @@ async def shown(handraise: Service, unique_id: str) -> dict[str, Any]:
     return response.json()
 
 
+async def acknowledged(handraise: Service, unique_id: str) -> None:
+    """Returns once the answer is acknowledged, last of all."""
+    async with asyncio.timeout(20):
+        while (await shown(handraise, unique_id))["response"]["acknowledged_at"] is None:
+            await asyncio.sleep(0.02)
+    items = (await handraise.agent.get(f"/api/requests/{unique_id}/history")).json()["items"]
+    assert items[-1]["type"] == "Acknowledged"
+
+
 def message(method: str, params: dict[str, Any], mode: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Headers and body of a call without any client."""
     headers = {
@@ -228,6 +237,7 @@ async def test_the_answer_comes_back_in_data_and_in_words(handraise: Service, ag
             "unique_id": f"q{place}",
         }
         assert words(result) == said
+        await acknowledged(handraise, f"q{place}")
 
 
 async def test_c4_a_cancelled_request_ends_the_call_for_good(handraise: Service, agent: Client) -> None:
@@ -489,12 +499,7 @@ async def test_a_code_is_handed_over_once_and_destroyed(
     result = await call
     assert (structured(result)["text"], structured(result)["outcome"]) == ("012345", "answered")
 
-    async def types() -> list[str]:
-        return [event["type"] for event in (await handraise.agent.get("/api/requests/otp/history")).json()["items"]]
-
-    async with asyncio.timeout(10):
-        while (await types())[-2:] != ["Collected", "Acknowledged"]:
-            await asyncio.sleep(0.02)
+    await acknowledged(handraise, "otp")
     again = await asking(agent, "otp", secret=True)
     assert again.is_error
     assert "acknowledged" in words(again)
@@ -772,14 +777,9 @@ async def test_the_program_does_the_same_over_stdio(handraise: Service, url: str
         expired = await asking(agent, "late", expires_in_seconds=0.2)
         assert structured(expired)["outcome"] == "expired"
 
-        async def acknowledged() -> bool:
-            items = (await handraise.agent.get("/api/requests/otp/history")).json()["items"]
-            return items[-1]["type"] == "Acknowledged"
-
+        await acknowledged(handraise, "form")
         if mode == MODERN:  # after a while: once is enough
-            async with asyncio.timeout(20):
-                while not await acknowledged():
-                    await asyncio.sleep(0.05)
+            await acknowledged(handraise, "otp")
 
 
 async def test_the_program_says_what_is_wrong_with_its_key(handraise: Service, url: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from tests.support.service import Service, service
 from tests.support.slack import CHANNEL, FakeSlack, fake_slack
 from tests.support.slack import Message as Posted
 from tests.support.slack_blocks import elements, texts
+from tests.support.slack_workspace import pressable, words
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 URL = "https://handraise.test"
@@ -74,11 +75,6 @@ async def references(handraise: Service, id: str) -> list[dict[str, str] | None]
 
 def minutes(number: float) -> datetime:
     return START + timedelta(minutes=number)
-
-
-def words(message: Posted) -> str:
-    """All that its blocks say."""
-    return "\n".join(text["text"] for text in texts(message.blocks))
 
 
 # -- what is posted, and when
@@ -499,12 +495,9 @@ async def test_another_apps_message_is_not_taken_for_ours(
     assert await references(handraise, asked["id"]) == [None, {"channel": CHANNEL, "ts": message.ts}]
 
 
-async def test_a_crash_before_the_record_does_not_become_two_messages(
-    handraise: Service, slack: FakeSlack, clock: StoppedClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same notice, at its first attempt again, once its lease is over."""
-    await handraise.person("alice")
-    asked = await handraise.ask(assignment_strategy=TO_ALICE)
+@pytest.fixture
+def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """The server dies after each post, before it is recorded, until this is undone."""
     deliver = SlackChannel.deliver
 
     class Crash(BaseException):
@@ -516,12 +509,39 @@ async def test_a_crash_before_the_record_does_not_become_two_messages(
 
     with monkeypatch.context() as patched:
         patched.setattr(SlackChannel, "deliver", crash)
-        await carried_out_until(handraise, clock, minutes(1))
+        yield patched
+
+
+async def test_a_crash_before_the_record_does_not_become_two_messages(
+    handraise: Service, slack: FakeSlack, clock: StoppedClock, crashing: pytest.MonkeyPatch
+) -> None:
+    """The same notice, at its first attempt again, once its lease is over."""
+    await handraise.person("alice")
+    asked = await handraise.ask(assignment_strategy=TO_ALICE)
+    await carried_out_until(handraise, clock, minutes(1))
+    crashing.undo()
     (message,) = slack.messages
     assert await given(handraise, asked["id"]) == []
     await carried_out_until(handraise, clock, minutes(10))
     assert slack.messages == [message]
     assert await references(handraise, asked["id"]) == [{"channel": CHANNEL, "ts": message.ts}]
+
+
+async def test_c29_a_message_that_nobody_knows_of_shows_the_end_too(
+    handraise: Service, slack: FakeSlack, clock: StoppedClock, crashing: pytest.MonkeyPatch
+) -> None:
+    """The server died before it had recorded the message, and the request was answered before another went on."""
+    alice = await handraise.person("alice")
+    asked = await handraise.ask(assignment_strategy=TO_ALICE)
+    await carried_out_until(handraise, clock, minutes(1))
+    crashing.undo()
+    (message,) = slack.messages
+    assert pressable(message)
+    assert (await alice.post(f"/api/requests/{asked['id']}/respond", json={"text": "yes"})).status_code == 200
+    await carried_out_until(handraise, clock, minutes(3))
+    assert slack.messages == [message]
+    assert pressable(message) == []
+    assert "Answered" in words(message)
 
 
 async def test_without_an_answer_to_where_it_is_nothing_is_posted(

@@ -76,6 +76,8 @@ async def test_an_answer_before_a_notice_was_due_leaves_none(database: str, tmp_
             assert told[number] in ([0] if offset < 0 else [0, 1] if offset == 0 else [1]), offset
             assert events.count("Notified") == told[number], offset
             assert events.count("Responded") == 1, offset
+        clock.at += timedelta(minutes=1)  # until it is looked for what may have been told without a word of it
+        await carry_out(handraise)
         assert await rows(database, "SELECT request_id, step FROM due_steps") == []
 
 

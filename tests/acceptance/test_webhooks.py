@@ -154,7 +154,7 @@ async def test_only_administrators_change_it_and_auditors_see_it(handraise: Serv
     """Nobody else learns even whether there is one."""
     await done(handraise.admin.put(WEBHOOK, json={"url": "http://127.0.0.1:9/"}), 201)
     auditor, member = await handraise.person("auditor", Role.AUDITOR), await handraise.person("member")
-    for path in (WEBHOOK, f"{WEBHOOK}/deliveries"):
+    for path in ("/api/webhooks", WEBHOOK, f"{WEBHOOK}/deliveries"):
         assert (await auditor.get(path)).status_code == 200
         for client in (member, handraise.agent):
             assert (await client.get(path)).status_code == 403
@@ -695,6 +695,26 @@ async def test_the_log_comes_in_pages_newest_first(handraise: Service, hook: Web
     if other is not None:
         refused = await handraise.admin.get(f"{WEBHOOK}/deliveries", params={"cursor": other})
         assert refused.status_code == 400
+
+
+async def test_all_webhooks_are_listed_with_their_last_attempt(handraise: Service, hook: WebhookReceiver) -> None:
+    """By their agents, in pages; not that of an agent that was removed."""
+    await set_up(handraise, hook)
+    for agent in ("another", "gone"):
+        await handraise.app.directory.add("agent", {"name": agent}, by=None, id=agent)
+        body = {"url": f"http://127.0.0.1:9/{agent}", "enabled": False}
+        await done(handraise.admin.put(f"/api/agents/{agent}/webhook", json=body), 201)
+    await done(handraise.admin.delete("/api/agents/gone"))
+    hook.answers.append(Response(status_code=500))
+    for _ in range(2):
+        await closed(handraise)
+        await carry_out(handraise)
+    last = (await deliveries(handraise))[-1]
+    assert last["outcome"] == "delivered"
+    assert await walk(handraise.admin, "/api/webhooks", 1) == [
+        {"agent": "another", "url": "http://127.0.0.1:9/another", "enabled": False, "last": None},
+        {"agent": "default", "url": hook.hook, "enabled": True, "last": last},
+    ]
 
 
 async def test_the_log_forgets_after_a_month(handraise: Service, hook: WebhookReceiver, clock: StoppedClock) -> None:

@@ -683,3 +683,31 @@ async def test_a_channel_that_is_not_set_up_shows_nothing() -> None:
         assert await world.notices.update(world.id, kind, START + minutes(3))
         assert world.due.said[-1] == (kind, None)
     assert world.slack.updated == []
+
+
+@pytest.mark.parametrize("goes_on", [answer(3), delegate(3)])
+async def test_what_was_given_without_a_word_of_it_is_found_and_shown(goes_on: Callable[[Request], Any]) -> None:
+    """A crash came between the call and its record, and the request went on: once nobody can be at it any more."""
+    world = World()
+    key, reference = f"{world.id}/slack/notify/{USER_ANNA}", {"channel": "slack", "ts": "9"}
+    world.slack.lost[key] = reference
+    world.happens(goes_on)
+    now = START + minutes(3)
+    assert not await world.notices.update(world.id, UPDATE, now)
+    assert (world.recorded, world.due.said[-1]) == ([], (UPDATE, now + timedelta(seconds=25)))
+    assert await world.notices.update(world.id, UPDATE, now + timedelta(seconds=25))
+    assert world.outcomes == [("notify", 1, USER_ANNA, None)]
+    assert [ts for _, _, ts in world.slack.updated] == ["9"]
+    assert (world.recorded[0].reference, world.due.said[-1]) == (reference, (UPDATE, None))
+
+
+async def test_nothing_is_looked_for_where_nothing_was_due() -> None:
+    """Nor where all that was due is known."""
+    for at, given in ((1, False), (3, True)):
+        world = World()
+        if given:
+            await world.give(2)
+        world.slack.lost[f"{world.id}/slack/notify/{USER_ANNA}"] = {"channel": "slack", "ts": "9"}
+        world.happens(answer(at))
+        assert await world.notices.update(world.id, UPDATE, START + minutes(at))
+        assert len(world.recorded) == given

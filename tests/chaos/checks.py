@@ -70,9 +70,14 @@ async def check_slack(cluster: Cluster, done: list[Done]) -> None:
     for each in done:
         about = [message for message in cluster.slack.messages if each.unique_id in message.text.split()]
         assert len(about) <= (2 if each.kind == "_escalated" else 1), [message.text for message in about]
-        async with asyncio.timeout(PATIENCE):
-            while any(pressable(message) for message in about):
-                await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while any(pressable(message) for message in about):
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            due = await rows(cluster.postgres.conninfo, "SELECT *, clock_timestamp() FROM due_steps")
+            said = [message.text for message in about]
+            raise AssertionError(f"a message still looks open: {each}\n{said}\ndue: {due}") from None
 
 
 async def check_stream(watcher: Watcher, conninfo: str, position: int) -> None:

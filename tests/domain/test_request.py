@@ -300,7 +300,7 @@ def collect(by: Caller = AGENT, receipt: str = RECEIPT, at: datetime = NOW) -> C
     return lambda request: request.collect(receipt, by=by, now=at)
 
 
-def acknowledge(by: Caller = AGENT, receipt: str = RECEIPT, at: datetime = NOW) -> Callable[[Request], Any]:
+def acknowledge(by: Caller = AGENT, receipt: str | None = RECEIPT, at: datetime = NOW) -> Callable[[Request], Any]:
     return lambda request: request.acknowledge(receipt, by=by, now=at)
 
 
@@ -1201,30 +1201,55 @@ def test_acknowledging_needs_the_receipt_it_was_collected_with() -> None:
     given(*SEALED, collected()).when(acknowledge(receipt=OTHER_RECEIPT)).then_refused(
         Gone, "the answer was collected with another receipt"
     )
-
-
-@pytest.mark.parametrize("command", [collect, acknowledge])
-def test_there_must_be_a_sealed_answer(command: Callable[[Caller], Callable[[Request], Any]]) -> None:
-    """Open, answered in the open, cancelled or expired: each refusal says what is the case."""
-    given(requested(sealed=True)).when(command(AGENT)).then_refused(
-        NotAnswered, "the request is not answered yet: wait for it, then collect"
+    given(*SEALED, collected()).when(acknowledge(receipt=None)).then_refused(
+        Invalid, "receipt: is required: the one that the sealed answer was collected with"
     )
-    given(requested(), responded(ANNA)).when(command(AGENT)).then_refused(
+
+
+@pytest.mark.parametrize("receipt", [None, RECEIPT])
+def test_an_answer_that_is_not_sealed_is_acknowledged_without_a_receipt(receipt: str | None) -> None:
+    """Once, also when its content was erased meanwhile; nothing else changes."""
+    answered = (requested(), responded(ANNA))
+    outcome = given(*answered).when(acknowledge(receipt=receipt))
+    outcome.then(acknowledged())
+    assert (outcome.request.status, outcome.request.acknowledged_at) == ("Responded", NOW)
+    given(*answered, acknowledged()).when(acknowledge(receipt=receipt, at=NOW + SECOND)).then()
+    given(*answered, erased()).when(acknowledge(receipt=receipt)).then(acknowledged())
+
+
+def test_only_a_sealed_answer_is_collected() -> None:
+    """Others stand in the request."""
+    given(requested(), responded(ANNA)).when(collect()).then_refused(
         Conflict, "the answer is not sealed: read it from the request itself"
     )
-    given(requested(sealed=True), cancelled(ANNA)).when(command(AGENT)).then_refused(
-        AlreadyClosed, "cannot collect: the request was cancelled at 2026-03-01T12:00:10.000Z"
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("command", [collect, acknowledge])
+def test_there_must_be_an_answer(command: Callable[[Caller], Callable[[Request], Any]], sealed: bool) -> None:
+    """Open, cancelled or expired: each refusal says what is the case."""
+    wanted = command.__name__
+    given(requested(sealed=sealed)).when(command(AGENT)).then_refused(
+        NotAnswered, f"the request is not answered yet: wait for it, then {wanted}"
     )
-    given(requested(sealed=True, expires_at=DEADLINE), expired()).when(command(AGENT)).then_refused(
-        AlreadyClosed, "cannot collect: the request expired at 2026-03-01T12:05:00.000Z"
+    given(requested(sealed=sealed), cancelled(ANNA)).when(command(AGENT)).then_refused(
+        AlreadyClosed, f"cannot {wanted}: the request was cancelled at 2026-03-01T12:00:10.000Z"
+    )
+    given(requested(sealed=sealed, expires_at=DEADLINE), expired()).when(command(AGENT)).then_refused(
+        AlreadyClosed, f"cannot {wanted}: the request expired at 2026-03-01T12:05:00.000Z"
     )
 
 
 @pytest.mark.parametrize("by", [ANNA, ADMIN, AUDITOR, OWNER])
 @pytest.mark.parametrize("command", [collect, acknowledge])
-def test_people_never_collect(command: Callable[[Caller], Callable[[Request], Any]], by: PersonCaller) -> None:
-    """A sealed answer is the agent's alone, not even an administrator's."""
-    given(*SEALED).when(command(by)).then_refused(NotAllowed, "only the agent that asked may collect the answer")
+def test_people_never_collect_or_acknowledge(
+    command: Callable[[Caller], Callable[[Request], Any]], by: PersonCaller
+) -> None:
+    """A sealed answer is the agent's alone, not even an administrator's; and what an agent did only it can say."""
+    for answered in (SEALED, (requested(), responded(ANNA))):
+        given(*answered).when(command(by)).then_refused(
+            NotAllowed, f"only the agent that asked may {command.__name__} the answer"
+        )
 
 
 # -- erasing

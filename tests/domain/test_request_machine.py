@@ -196,8 +196,8 @@ class Life(RuleBasedStateMachine):
     def collect(self, by: Caller, receipt: str) -> None:
         self.when(lambda request: request.collect(receipt, by=by, now=self.now))
 
-    @rule(by=callers, receipt=st.sampled_from(RECEIPTS))
-    def acknowledge(self, by: Caller, receipt: str) -> None:
+    @rule(by=callers, receipt=st.sampled_from([*RECEIPTS, None]))
+    def acknowledge(self, by: Caller, receipt: str | None) -> None:
         self.when(lambda request: request.acknowledge(receipt, by=by, now=self.now))
 
     @precondition(lambda self: not self.request.is_open)
@@ -310,6 +310,14 @@ class Life(RuleBasedStateMachine):
             if isinstance(event, Request.Responded) and event.sealed:
                 assert (event.outcome, event.text, event.data) == ("answered", None, None)
         assert sum(isinstance(event, Request.Collected) for event in self.events) <= 1
+
+    @invariant()
+    def an_agent_acknowledges_its_answer_once_and_a_sealed_one_after_collecting_it(self) -> None:
+        acknowledged = [event for event in self.events if isinstance(event, Request.Acknowledged)]
+        assert len(acknowledged) <= 1
+        for event in acknowledged:
+            assert (event.actor, self.request.status) == (AGENT.actor, Status.RESPONDED)
+            assert not self.request.asked.sealed or self.request.collected is not None
 
     @invariant()
     def a_refused_attempt_is_kept_once_for_each_person_and_reason(self) -> None:

@@ -406,13 +406,33 @@ def test_a_notice_that_failed_is_recorded_with_its_error_and_when_it_is_tried_ag
 
 def test_a_notice_that_was_on_its_way_when_the_request_moved_is_recorded() -> None:
     """The channel shows it, and must be able to find it again; nothing else follows from it, and it is known once."""
-    moved = given(MOVING, delegated(BERT, ANNA, ANNA))
+    moved = given(MOVING, delegated(BERT, ANNA, ANNA, at=at(2)))
     late = notified("slack", "notify", USER_ANNA, at(2), reference={"ts": "1.2"})
     outcome = moved.when(notify("notify", at(2), USER_ANNA, reference={"ts": "1.2"}))
     outcome.then(late)
     assert outcome.request.timetable.due() == moved.request().timetable.due()
     moved.when(notify("notify", at(2), USER_ANNA, error="busy", retry_at=at(3))).then()
-    given(MOVING, delegated(BERT, ANNA, ANNA), late).when(notify("notify", at(3), USER_ANNA)).then()
+    given(MOVING, delegated(BERT, ANNA, ANNA, at=at(2)), late).when(notify("notify", at(3), USER_ANNA)).then()
+
+
+def test_what_may_have_been_told_without_a_word_of_it_is_looked_for() -> None:
+    """A notice that was due when the request moved or closed, or was tried before, and nothing that was not."""
+    early, late = delegated(BERT, ANNA, ANNA, at=at(1)), delegated(BERT, ANNA, ANNA, at=at(2))
+    told, failed = (notified("slack", "notify", USER_ANNA, at(2), error=error, retry_at=retry_at)
+                    for error, retry_at in ((None, None), ("busy", at(5))))  # fmt: skip
+    for facts, steps in (
+        ((), []),
+        ((early,), []),
+        ((late,), ["notify"]),
+        ((late, told), []),
+        ((responded(BERT, at=at(1)),), []),
+        ((responded(BERT, at=at(2)),), ["notify"]),
+        ((told, responded(BERT, at=at(3))), []),
+        ((failed, responded(BERT, at=at(3))), ["notify"]),
+    ):
+        request = given(MOVING, *facts).request()
+        assert [notice.step for notice in request.unsettled("slack")] == steps, facts
+        assert request.unsettled("mail") == []
 
 
 def test_an_attempt_is_recorded_once() -> None:

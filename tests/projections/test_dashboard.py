@@ -18,6 +18,9 @@ from tests.support.read_models import StoppedClock, a_request, callers_of, settl
 from tests.support.service import Service, service
 
 START = datetime(2026, 3, 1, 0, 30, tzinfo=UTC)
+GRACE = timedelta(seconds=300)
+WEEK = timedelta(days=7)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 @pytest.fixture
@@ -32,8 +35,8 @@ async def handraise(database: str, tmp_path: Path, clock: StoppedClock) -> Async
         yield made
 
 
-async def figures(client: httpx.AsyncClient) -> dict[str, Any]:
-    response = await client.get("/api/dashboard")
+async def figures(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
+    response = await client.get("/api/dashboard", params=query)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -63,6 +66,11 @@ def recount(requests: list[dict[str, Any]], now: datetime, position: int, person
         },
         "answered_per_hour": counted(answers, hour, hour(now - timedelta(hours=24))),
         "answered_per_day": counted(answers, day, day(now - timedelta(days=30))),
+        "unacknowledged": sum(
+            GRACE < now - at(r["closed_at"]) <= timedelta(days=7) and r["response"]["acknowledged_at"] is None
+            for r in answers
+        ),
+        "acknowledge_grace_seconds": GRACE.total_seconds(),
         "position": position,
     }
 
@@ -127,6 +135,7 @@ async def test_figures_are_those_of_a_recount(handraise: Service, clock: Stopped
     auditor = await handraise.person("auditor", Role.AUDITOR)
     agents = [handraise.agent, await handraise.another_agent("zed")]
     ids: list[str] = []
+    unacknowledged: list[int] = []
     for number in range(60):
         clock.at += timedelta(seconds=chance.choice((0, 30, 1800, 3600, 30_000, 150_000, 300_000)))
         body: dict[str, Any] = {"message": "?", "request_type": chance.choice(("approval", "clarification", "review"))}
@@ -150,6 +159,9 @@ async def test_figures_are_those_of_a_recount(handraise: Service, clock: Stopped
                 await handraise.admin.post(f"{path}/cancel")
             if action < 0.1:
                 await handraise.admin.post(f"{path}/erase")
+            elif action < 0.5:
+                for agent in agents:  # of whom one is a stranger to it
+                    await agent.post(f"{path}/acknowledge")
         if number % 15 == 14:
             head = -1
             while head != await handraise.app.store.head():  # requests expire by themselves meanwhile
@@ -158,12 +170,14 @@ async def test_figures_are_those_of_a_recount(handraise: Service, clock: Stopped
                 shown = {id: await figures(client) for id, client in people.items()}
                 shown_to_all = [await figures(client) for client in (handraise.admin, auditor)]
             everything = recount(requests, clock.at, head)
+            unacknowledged.append(everything["unacknowledged"])
             assert shown_to_all == [everything, everything]
             for person in people:
                 assert shown[person] == recount(requests, clock.at, head, person)
     assert set(everything["by_status"]) == {"Requested", "Responded", "Cancelled", "Expired"}
     assert clock.at - START > timedelta(days=31)  # longer than what is shown by the day
     assert 0 < everything["open_older_than_a_week"] < everything["open_older_than_a_day"]
+    assert any(unacknowledged)
 
 
 async def test_a_day_and_a_week_are_exact(handraise: Service, clock: StoppedClock) -> None:
@@ -180,6 +194,36 @@ async def test_a_day_and_a_week_are_exact(handraise: Service, clock: StoppedCloc
         found = await figures(handraise.admin)
         assert (found["open_older_than_a_day"], found["open_older_than_a_week"]) == expected
         assert found["oldest_open"] == {"id": asked["id"], "created_at": asked["created_at"]}
+
+
+async def test_what_is_not_acknowledged_counts_after_its_time_of_grace_for_a_week(
+    handraise: Service, clock: StoppedClock
+) -> None:
+    """Without anything happening, on the dashboard as in the metrics; the list finds the same requests."""
+    asked = await handraise.ask()
+    await handraise.admin.post(f"/api/requests/{asked['id']}/respond", json={"text": "yes"})
+    position = (await handraise.ask())["position"]
+
+    async def unacknowledged() -> int:
+        count = (await figures(handraise.admin, min_position=position))["unacknowledged"]
+        within = {
+            "acknowledged": False,
+            "closed_from": (clock.at - timedelta(days=7)).isoformat(),
+            "closed_to": (clock.at - GRACE).isoformat(),
+            "min_position": position,
+        }
+        items = (await handraise.admin.get("/api/requests", params=within)).json()["items"]
+        assert [item["id"] for item in items] == [asked["id"]] * count
+        return count
+
+    for passed, expected in ((GRACE, 0), (GRACE + MILLISECOND, 1), (WEEK, 1), (WEEK + MILLISECOND, 0)):
+        clock.at = START + passed
+        assert await unacknowledged() == expected
+    clock.at = START + timedelta(days=1)
+    assert "handraise_unacknowledged_answers 1.0" in (await handraise.nobody.get("/metrics")).text
+    done = await handraise.agent.post(f"/api/requests/{asked['id']}/acknowledge")
+    position = done.json()["position"]
+    assert await unacknowledged() == 0
 
 
 async def test_answered_per_hour_and_day_are_of_utc(handraise: Service, clock: StoppedClock) -> None:

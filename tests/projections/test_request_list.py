@@ -59,8 +59,10 @@ class Listed:
             (5, "respond", {"text": "no"}),
             (9, "reassign", {"to": "alice"}),
             (13, "reassign", {"to": "bob"}),
+            (1, "acknowledge", None),
         ):
-            response = await handraise.admin.post(f"/api/requests/{ids[number]}/{path}", json=answer)
+            by = handraise.agent if path == "acknowledge" else handraise.admin
+            response = await by.post(f"/api/requests/{ids[number]}/{path}", json=answer)
             assert response.status_code == 200, response.text
         self.clock.at = datetime(2026, 3, 2, tzinfo=UTC)  # for those that expire then
         for number in (4, 10, 16):
@@ -87,6 +89,7 @@ def _as_item(request: Item) -> Item:
     )  # fmt: skip
     response = request["response"]
     own = {"summary": request["message"], "outcome": None if response is None else response["outcome"]}
+    own["acknowledged_at"] = None if response is None else response["acknowledged_at"]
     own["kind"] = "approval" if request["request_type"] == "approval" else "text"
     if request["erased"]:
         own["kind"] = None
@@ -187,6 +190,11 @@ FILTERS: list[tuple[dict[str, Any], Callable[[Item], object]]] = [
     ({"created_to": "2026-03-01T13:00:00Z"}, lambda item: item["created_at"] < "2026-03-01T13"),
     ({"created_from": "2026-03-01T14:00:00+01:00", "created_to": "2026-03-01T13:00:00.001Z"},
      lambda item: "T13" in item["created_at"]),
+    ({"closed_from": "2026-03-02T00:00:00Z"}, lambda item: (item["closed_at"] or "") >= "2026-03-02"),
+    ({"closed_to": "2026-03-02T00:00:00Z"}, lambda item: item["closed_at"] and item["closed_at"] < "2026-03-02"),
+    ({"acknowledged": True}, lambda item: item["unique_id"] == "job-1"),
+    ({"acknowledged": False}, lambda item: item["unique_id"] in ("job-0", "job-5")),
+    ({"acknowledged": False, "status": "Requested"}, lambda item: False),
     ({"q": "odd"}, lambda item: int(item["unique_id"][4:]) % 2),
     ({"status": "Requested", "agent": "default", "priority_max": 50, "q": "even -8", "assigned_to": "nobody"},
      lambda item: item["status"] == "Requested" and item["agent"] == "default" and item["priority"] <= 50

@@ -37,6 +37,9 @@ class FakeChannel:
 
         self.update_failures: deque[Exception] = deque()
 
+        self.lost: dict[str, dict[str, str]] = {}
+        """By key, where something stands that was delivered, and that its sender never knew."""
+
         self.before: Callable[[Message], Awaitable[None]] | None = None
         """Awaited at the beginning of each delivery."""
 
@@ -56,3 +59,6 @@ class FakeChannel:
         self.updated.append((request.asked.unique_id, str(request.status), reference["ts"]))
         if self.update_failures:
             raise self.update_failures.popleft()
+
+    async def find(self, request: Request) -> Mapping[str, dict[str, str]]:
+        return {key: reference for key, reference in self.lost.items() if key.startswith(f"{request.id}/")}

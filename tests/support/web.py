@@ -7,10 +7,10 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 import pytest
@@ -21,6 +21,8 @@ from interfaces.bootstrap import ensure_credentials
 from interfaces.server import BACKLOG, Server
 from interfaces.settings import Settings
 from tests.support.processes import PATIENCE, ServerProcess, until
+
+T = TypeVar("T")
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -170,6 +172,31 @@ def web_server(
         web = Web(server, browser, stack)
         yield web
         assert not web.faults
+
+
+@contextmanager
+def meanwhile(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """What is served here, from a thread of its own: a browser is waited for in this one."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def there(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(PATIENCE)
+
+    async def enter() -> T:
+        return await context.__aenter__()
+
+    async def leave() -> None:
+        await context.__aexit__(None, None, None)
+
+    try:
+        yield there(enter())
+        there(leave())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def settle(page: Page) -> None:

@@ -14,13 +14,21 @@ from tests.web.screenshots import LOOKS, fill
 AXE = ROOT / "interfaces" / "web" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
-pytestmark = pytest.mark.skipif(
+needs_axe = pytest.mark.skipif(
     not AXE.is_file(), reason="needs the packages of the web interface: npm ci in interfaces/web/ui"
 )
+pytestmark = needs_axe
+
+
+def checked(page: Page) -> list[str]:
+    """What axe finds once the page shows what it has to show, one line for each element."""
+    settle(page)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    return violations(page)
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds, one line for each element."""
+    """What axe, which the page has loaded, finds now."""
     found: dict[str, Any] = page.evaluate(
         "async (rules) => await axe.run(document, { runOnly: rules, resultTypes: ['violations'] })", RULES
     )
@@ -41,9 +49,7 @@ def test_no_page_breaks_a_rule(web: Web, look: str) -> None:
     found: dict[str, list[str]] = {}
     for name, path in ({"sign-in": "/sign-in#nothing"} | shown | {"nothing": "/settings/nothing"}).items():
         page.goto(path)
-        settle(page)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        if bad := violations(page):
+        if bad := checked(page):
             found[name] = bad
     assert found == {}
 
@@ -51,11 +57,19 @@ def test_no_page_breaks_a_rule(web: Web, look: str) -> None:
 def test_the_rules_find_something(web: Web) -> None:
     """A page that breaks two of them is told from one that does not."""
     page = web.sign_in()
-    settle(page)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert violations(page) == []
+    assert checked(page) == []
     page.evaluate("document.querySelector('h1').innerHTML = '<img src=\"/icon.svg\"><a href=\"/\"></a>'")
     assert {found.partition(":")[0] for found in violations(page)} == {"image-alt", "link-name"}
 
 
-SETTINGS = ("lists", "agents", "agent-types", "categories", "request-types", "keys", "slack", "import-export")
+SETTINGS = (
+    "lists",
+    "agents",
+    "agent-types",
+    "categories",
+    "request-types",
+    "keys",
+    "webhooks",
+    "slack",
+    "import-export",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
@@ -73,6 +74,30 @@ def test_figures_move_with_what_happens(web: Web) -> None:
     expect(figure(page, "Open now")).to_have_text("1")
     web.admin.post(f"/api/requests/{first['id']}/respond", json={"text": "Yes"})
     expect(figure(page, "Open now")).to_have_text("0")
+
+
+def test_answers_that_no_agent_acknowledged_are_counted_and_found(start: Callable[..., Web]) -> None:
+    """The figure leads to them; beside the answer it is said whether, and it moves when the agent says so."""
+    web = start(acknowledge_grace_seconds=0)
+    unheard, heard = web.ask(message="Unheard"), web.ask(message="Heard")
+    for asked in (unheard, heard):
+        assert web.admin.post(f"/api/requests/{asked['id']}/respond", json={"text": "Yes"}).is_success
+    assert web.agent.post(f"/api/requests/{heard['id']}/acknowledge").is_success
+    page = web.sign_in(path="/dashboard")
+    expect(rows(page)).to_have_count(2)
+    figure(page, "Not acknowledged").get_by_role("link", name="1").click()
+    expect(rows(page)).to_have_count(1)
+    row(page, "Unheard").get_by_role("link").click()
+    answer = page.get_by_role("region", name="Answer", exact=True)
+    expect(answer).to_contain_text("Not acknowledged by the agent yet")
+    assert web.agent.post(f"/api/requests/{unheard['id']}/acknowledge").is_success
+    expect(answer).to_contain_text("Acknowledged by the agent")
+    expect(page.get_by_text("Default agent has acknowledged the answer")).to_be_visible()
+    page.goto("/dashboard")
+    expect(figure(page, "Not acknowledged")).to_have_text("0")
+    page.get_by_role("button", name="Filters", exact=True).click()
+    choose(page, "Answer", "Acknowledged by the agent")
+    expect(rows(page)).to_have_count(2)
 
 
 def test_charts_stay_folded_and_are_not_even_loaded(web: Web) -> None:

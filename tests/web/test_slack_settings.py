@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +13,8 @@ from playwright.sync_api import Locator, Page, Request, expect
 from tests.support.processes import free_port
 from tests.support.slack import APP_TOKEN as WORKING_APP_TOKEN
 from tests.support.slack import BOT_TOKEN as WORKING_BOT_TOKEN
-from tests.support.slack import CHANNEL, PATIENCE, FakeSlack, fake_slack
-from tests.support.web import Web
+from tests.support.slack import CHANNEL, fake_slack
+from tests.support.web import Web, meanwhile
 
 pytestmark = pytest.mark.thorough
 
@@ -190,7 +187,7 @@ def test_trying_it_out_says_why_it_does_not_work(start: Callable[..., Web]) -> N
 
 def test_trying_it_out_says_that_it_works(start: Callable[..., Web]) -> None:
     """What is stored is tried: the result says who the bot is and where, and nothing was sent along."""
-    with slack_meanwhile() as slack:
+    with meanwhile(fake_slack()) as slack:
         web = start(slack_api_url=slack.url)
         working = {"channel_id": CHANNEL, "bot_token": WORKING_BOT_TOKEN, "app_token": WORKING_APP_TOKEN}
         assert web.admin.post(CONFIG, json=working).status_code == 200
@@ -200,26 +197,6 @@ def test_trying_it_out_says_that_it_works(start: Callable[..., Web]) -> None:
         assert json.loads(sent.value.post_data or "") == {}
         result = page.get_by_role("status").filter(has_text="It works: handraise of Fake is in #approvals")
         expect(result).to_be_visible(timeout=20_000)
-
-
-@contextmanager
-def slack_meanwhile() -> Iterator[FakeSlack]:
-    """A Slack that answers from a thread of its own: a browser is waited for in this one."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-
-    def there(coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(PATIENCE)
-
-    context = fake_slack()
-    try:
-        yield there(context.__aenter__())
-        there(context.__aexit__(None, None, None))
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 @pytest.mark.parametrize("role", ["member", "auditor"])
@@ -236,7 +213,7 @@ def test_others_have_no_such_page(web: Web, role: str) -> None:
 
 def test_the_connection_is_shown_as_it_is(start: Callable[..., Web]) -> None:
     """Connected since when; what is wrong while it is not; and nothing while Slack is not used."""
-    with slack_meanwhile() as slack:
+    with meanwhile(fake_slack()) as slack:
         web = start(slack_api_url=slack.url)
         page = web.sign_in(path="/settings/slack")
         expect(page.get_by_text("Connected since")).to_have_count(0)

@@ -65,6 +65,8 @@ def requires_approval(
       again after a crash.
     * Or `unique_id`, called with the arguments of each call.
 
+    The approval is acknowledged once the function has run, a refusal at once.
+
     A call that is made again waits for the one that is going on, and returns its result. Results that are JSON, or
     whose annotation pydantic can write and read, are kept in the `journal`; see `Journal` for where that is. Everybody
     who may make the same call must use the same journal.
@@ -99,17 +101,21 @@ def _blocking(asked: _Asked, client: Client | AsyncClient | None) -> Callable[..
     def call(*args: Any, **kwargs: Any) -> Any:
         if client is None:
             with Client() as made:
-                permitted = made._run(asked.permitted(made, args, kwargs))
-        else:
-            permitted = client._run(asked.permitted(client, args, kwargs))
+                return permitted_by(made, args, kwargs)
+        return permitted_by(client, args, kwargs)
+
+    def permitted_by(client: Client, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        permitted = client._run(asked.permitted(client, args, kwargs))
         if isinstance(permitted, _Kept):
             return permitted.result
         try:
             result = function(*permitted.arguments.args, **permitted.arguments.kwargs)
         except BaseException as error:
             permitted.running.raised(error)
+            client.acknowledge_soon(permitted.request_id)
             raise
         permitted.running.returned(asked.kept(result))
+        client.acknowledge_soon(permitted.request_id)
         return result
 
     return call
@@ -136,8 +142,10 @@ def _asynchronous(asked: _Asked, client: Client | AsyncClient | None) -> Callabl
             result = await function(*permitted.arguments.args, **permitted.arguments.kwargs)
         except BaseException as error:
             permitted.running.raised(error)
+            await client.acknowledge_soon(permitted.request_id)
             raise
         permitted.running.returned(asked.kept(result))
+        await client.acknowledge_soon(permitted.request_id)
         return result
 
     return call
@@ -147,6 +155,7 @@ def _asynchronous(asked: _Asked, client: Client | AsyncClient | None) -> Callabl
 class _Permitted:
     """The call may run, here and now, with these arguments."""
 
+    request_id: str
     running: Running
     arguments: inspect.BoundArguments
 
@@ -189,17 +198,20 @@ class _Asked:
         while True:
             entry = journal.find(request["id"])
             if entry is None:
-                answer = yield from flows.answer_to(client, request, wait_seconds)
+                answer = yield from flows.answer_to(client, request, wait_seconds, acknowledge=False)
                 if answer.outcome != "approved":
+                    yield from flows.acknowledge_soon(client, request["id"])
                     raise self._rejected(answer)
                 arguments = self.form.approved(call, answer)
                 if running := journal.begin(request["id"], self.form.name):
-                    return _Permitted(running, arguments)
+                    return _Permitted(request["id"], running, arguments)
             elif entry.function != self.form.name:
                 raise HandraiseError(
                     f"{request['unique_id']!r} is a call of {entry.function}: give {self.form.name} another unique_id"
                 )
             elif entry.state != "running":
+                if entry.state != "lost":  # whoever ran it may not have come to say so
+                    yield from flows.acknowledge_soon(client, request["id"])
                 return self._ended(entry, {"request_id": request["id"], "unique_id": request["unique_id"]})
             yield Sleep(_LOOK_AGAIN_SECONDS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -10,8 +11,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from handraise import flows
+from handraise.asides import FRESH_SECONDS
 from handraise.connection import Connection
-from handraise.steps import Flow, Send, Step, run_async, signature_of
+from handraise.steps import Aside, Flow, Send, Step, run_async, signature_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,6 +22,9 @@ _KEPT = 50
 """Connections kept open for the next requests."""
 _AT_ONCE = 50
 """Requests on their way that do not wait for a person; more than that only queue up in the server."""
+_ASIDES_AT_ONCE = 10
+_ASIDE_SECONDS = 30.0
+"""How long what is done on the side may take with its turn: thousands of answers may come together."""
 
 
 def asynchronous(
@@ -69,6 +74,8 @@ class AsyncClient(Connection):
         self._idle: list[httpx.AsyncClient] = []
         self._is_closed = False
         self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._asides: set[asyncio.Task[None]] = set()
+        self._asides_at_once = asyncio.Semaphore(_ASIDES_AT_ONCE)
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,7 +84,12 @@ class AsyncClient(Connection):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections, once acknowledgements on their way have arrived, or 2 s later."""
+        if self._asides:
+            _, late = await asyncio.wait(self._asides, timeout=FRESH_SECONDS)
+            for aside in late:
+                aside.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         self._is_closed = True
         while self._idle:
             await self._idle.pop().aclose()
@@ -86,6 +98,9 @@ class AsyncClient(Connection):
         return await run_async(flow, self._perform)
 
     async def _perform(self, step: Step) -> httpx.Response | None:
+        if isinstance(step, Aside):
+            await self._do_aside(step.flow)
+            return None
         if not isinstance(step, Send):
             await asyncio.sleep(step.seconds)
             return None
@@ -93,6 +108,19 @@ class AsyncClient(Connection):
             return await self._send(step)
         async with self._at_once:
             return await self._send(step)
+
+    async def _do_aside(self, flow: Flow[None]) -> None:
+        if self._stand_in is not None:  # a test may look at once
+            await self._run(flow)
+            return
+        task = asyncio.create_task(self._aside(flow), name="handraise aside")
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    async def _aside(self, flow: Flow[None]) -> None:
+        with contextlib.suppress(Exception):  # nobody waits, so there is nobody to tell
+            async with asyncio.timeout(_ASIDE_SECONDS), self._asides_at_once:
+                await self._run(flow)
 
     async def _send(self, step: Send) -> httpx.Response:
         http = self._idle.pop() if self._idle else httpx.AsyncClient(transport=self._transport, **self._settings)
@@ -121,6 +149,7 @@ class AsyncClient(Connection):
     cancel = asynchronous(flows.cancel)
     collect = asynchronous(flows.collect)
     acknowledge = asynchronous(flows.acknowledge)
+    acknowledge_soon = asynchronous(flows.acknowledge_soon)
     respond = asynchronous(flows.respond)
     submit = asynchronous(flows.submit)
     erase = asynchronous(flows.erase)

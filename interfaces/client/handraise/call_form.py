@@ -53,7 +53,7 @@ class CallForm:
                 found[name] = schema_of(self._type(parameter))
             except TypeError as error:
                 raise self._cannot_show(name, str(error)) from None
-            if _is_sealing(found[name].json_schema()):
+            if is_sealing(found[name].json_schema()):
                 raise self._cannot_show(name, "it is a secret")
         return found
 
@@ -107,10 +107,10 @@ class CallForm:
         what the person saw.
         """
         given: Mapping[str, Any] = answer.data.get("arguments") or {}
-        changed = {name: value for name, value in given.items() if not _same(value, call.shown[name])}
+        changed = {name: value for name, value in given.items() if not same(value, call.shown[name])}
         values = read(self.adapters, changed, answer)
         for name in self.adapters.keys() - values.keys():
-            if not _same(self._shown(call.bound, name), call.shown[name]):
+            if not same(self._shown(call.bound, name), call.shown[name]):
                 raise HandraiseError(
                     f"argument {name!r} of {self.name} changed after it was shown to {answer.by}, who approved another "
                     "one: the call does not run; pass a value that stays as it is"
@@ -146,7 +146,7 @@ class CallForm:
         )
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Whether these are the same JSON; in Python, True equals 1."""
     return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
@@ -156,10 +156,10 @@ def _check_finite(value: Any) -> None:
     json.dumps(value, allow_nan=False, skipkeys=True, default=str)
 
 
-def _is_sealing(schema: Any) -> bool:
+def is_sealing(schema: Any) -> bool:
     """Whether the schema holds a password: the whole answer would be sealed, and the value be stars."""
     if isinstance(schema, dict):
         if schema.get("writeOnly") is True or schema.get("format") == "password":
             return True
-        return any(map(_is_sealing, schema.values()))
-    return isinstance(schema, list) and any(map(_is_sealing, schema))
+        return any(map(is_sealing, schema.values()))
+    return isinstance(schema, list) and any(map(is_sealing, schema))

@@ -41,7 +41,7 @@ def call(
     step = Send(
         method,
         path,
-        httpx.Timeout(read_seconds, connect=10.0),
+        httpx.Timeout(read_seconds, connect=min(read_seconds, 10.0)),
         # ASCII, so that text which is not Unicode arrives and is refused by name.
         None if body is None else json.dumps(body, allow_nan=False).encode(),
         parameters,

@@ -10,10 +10,11 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from handraise import flows
+from handraise.asides import Asides
 from handraise.calls import refusal, why
 from handraise.connection import DEFAULT_URL, Connection, is_loopback
 from handraise.errors import Unreachable
-from handraise.steps import Flow, Send, Step, run, signature_of
+from handraise.steps import Aside, Flow, Send, Step, run, signature_of
 
 __all__ = ["DEFAULT_URL", "Client", "is_loopback"]
 
@@ -67,6 +68,7 @@ class Client(Connection):
         if self._stand_in is not None:
             transport = self._stand_in.transport
         self._http = httpx.Client(transport=transport, **self._http_settings())
+        self._asides = Asides(self._run)
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +77,8 @@ class Client(Connection):
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, once acknowledgements on their way have arrived, or 2 s later."""
+        self._asides.finish()
         self._http.close()
 
     def _run(self, flow: Flow[T]) -> T:
@@ -84,7 +87,12 @@ class Client(Connection):
     def _perform(self, step: Step) -> httpx.Response | None:
         if isinstance(step, Send):
             return self._http.request(**step.as_arguments)
-        time.sleep(step.seconds)
+        if not isinstance(step, Aside):
+            time.sleep(step.seconds)
+        elif self._stand_in is None:
+            self._asides.add(step.flow)
+        else:  # a test may look at once
+            self._run(step.flow)
         return None
 
     # -- asking and waiting for the answer
@@ -104,6 +112,7 @@ class Client(Connection):
     cancel = blocking(flows.cancel)
     collect = blocking(flows.collect)
     acknowledge = blocking(flows.acknowledge)
+    acknowledge_soon = blocking(flows.acknowledge_soon)
     respond = blocking(flows.respond)
     submit = blocking(flows.submit)
     erase = blocking(flows.erase)

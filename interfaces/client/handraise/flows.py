@@ -16,7 +16,7 @@ from handraise.calls import Delays, call
 from handraise.connection import Connection
 from handraise.errors import Cancelled, Erased, Expired, HandraiseError, StillOpen
 from handraise.runs import current_run
-from handraise.steps import Flow, Sleep
+from handraise.steps import Aside, Flow, Sleep
 from handraise.types import AskOptions, Collected, Created, CreatedKey, Request, Response
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ T = TypeVar("T")
 
 WAIT_SECONDS = 600.0
 """How long the calls that wait for an answer wait, if they are not told."""
+
+_ASIDE_SECONDS = 1.0
+"""How long an acknowledgement that nobody waits for may try, and how long it waits for the server."""
 
 
 # -- asking and waiting for the answer, in one call
@@ -47,8 +50,9 @@ def ask(
     """Ask a person and wait for the answer.
 
     With neither schema nor options a person answers in text. The same question under the same `unique_id` is one
-    request, also after a crash: its answer is returned, at once if it is there. A sealed answer is collected and
-    acknowledged, which destroys it on the server; after a crash in between, the same `receipt` gets it for 60 s.
+    request, also after a crash: its answer is returned, at once if it is there. It is acknowledged on the side. A
+    sealed answer is collected and acknowledged before it is returned, which destroys it on the server; after a crash
+    in between, the same `receipt` gets it for 60 s.
 
     Raises `StillOpen` after `wait_seconds` (600; None waits without limit), `Expired`, `Cancelled`, `Erased`, and
     what every call raises. Whatever it raises, the request itself is not withdrawn.
@@ -119,8 +123,13 @@ def form(
     from handraise.models import read, schema_of
 
     adapter: TypeAdapter[Any] = schema_of(schema)
-    answer = yield from ask(client, message, response_schema=adapter.json_schema(), **more)
-    return read({"": adapter}, {"": answer.data}, answer)[""]
+    others: Any = {**more}
+    wait_seconds = seconds(others.pop("wait_seconds", WAIT_SECONDS))
+    request = yield from create(client, message, response_schema=adapter.json_schema(), **others)
+    answer = yield from answer_to(client, request, wait_seconds, acknowledge=False)
+    form = read({"": adapter}, {"": answer.data}, answer)[""]
+    yield from _used(client, answer)
+    return form
 
 
 def secret(client: Connection, message: str, *, receipt: str | None = None, **more: Unpack[AskOptions]) -> Flow[str]:
@@ -134,12 +143,48 @@ def secret(client: Connection, message: str, *, receipt: str | None = None, **mo
 
 
 def answer_to(
-    client: Connection, request: Request, wait_seconds: float | None, receipt: str | None = None
+    client: Connection,
+    request: Request,
+    wait_seconds: float | None,
+    receipt: str | None = None,
+    *,
+    acknowledge: bool = True,
 ) -> Flow[Answer]:
-    """The answer to a request that was created, as soon as there is one. Raises as `ask` does."""
+    """The answer to a request that was created, as soon as there is one. Raises as `ask` does.
+
+    Who uses the answer only later does not `acknowledge` it here, but with `acknowledge_soon` then.
+    """
     if request["status"] == "Requested" and wait_seconds != 0:
         request = yield from wait(client, request["id"], wait_seconds)
-    response = _response(request, wait_seconds)
+    answer = yield from _answer_of(client, request, wait_seconds, receipt)
+    if acknowledge:
+        yield from _used(client, answer)
+    return answer
+
+
+def answers_to(
+    client: Connection, requests: Sequence[Request], wait_seconds: float | None, *, acknowledge: bool = True
+) -> Flow[list[Answer]]:
+    """The answers to requests that were created, as soon as all are there. Raises as `ask` does, for the first without.
+
+    `wait_seconds` is for all of them together. `acknowledge` as in `answer_to`.
+    """
+    deadline = math.inf if wait_seconds is None else client.now() + wait_seconds
+    answers: list[Answer] = []
+    for request in requests:
+        if request["status"] == "Requested" and wait_seconds != 0:
+            left = None if wait_seconds is None else max(0.0, deadline - client.now())
+            request = yield from wait(client, request["id"], left)
+        answers.append((yield from _answer_of(client, request, wait_seconds, None)))
+    if acknowledge:
+        for answer in answers:
+            yield from _used(client, answer)
+    return answers
+
+
+def _answer_of(client: Connection, request: Request, waited: float | None, receipt: str | None) -> Flow[Answer]:
+    """The answer of a request as it stands, collected if it is sealed. Raises what tells why there is none."""
+    response = _response(request, waited)
     if not response["sealed"]:
         return _answer(request, response)
     collected = yield from collect(client, request["id"], receipt)
@@ -306,9 +351,29 @@ def collect(client: Connection, id: str, receipt: str | None = None) -> Flow[Col
     return {"outcome": answer["outcome"], "text": answer["text"], "data": answer["data"], "receipt": receipt}
 
 
-def acknowledge(client: Connection, id: str, receipt: str) -> Flow[None]:
-    """The collected answer is safe here."""
-    yield from call(client, "POST", f"{_request(id)}/acknowledge", {"receipt": receipt})
+def acknowledge(client: Connection, id: str, receipt: str | None = None) -> Flow[None]:
+    """Say that the answer was used; a sealed one, which needs the receipt that it was collected with, is destroyed."""
+    body = {} if receipt is None else {"receipt": receipt}
+    yield from call(client, "POST", f"{_request(id)}/acknowledge", body)
+
+
+def acknowledge_soon(client: Connection, id: str) -> Flow[None]:
+    """Say on the side that an answer was used that is not sealed: this waits for nothing and raises nothing.
+
+    It is tried for a second or two. Closing the client waits so long for what is on its way.
+    """
+    yield Aside(_acknowledge_if_possible(client, id))
+
+
+def _acknowledge_if_possible(client: Connection, id: str) -> Flow[None]:
+    path = f"{_request(id)}/acknowledge"
+    with contextlib.suppress(HandraiseError):  # an older server knows it only of sealed answers
+        yield from call(client, "POST", path, {}, read_seconds=_ASIDE_SECONDS, patience=_ASIDE_SECONDS)
+
+
+def _used(client: Connection, answer: Answer) -> Flow[None]:
+    if not answer.sealed:  # else it was acknowledged when it was collected
+        yield from acknowledge_soon(client, answer.request_id)
 
 
 def respond(client: Connection, id: str, *, text: str | None = None, data: Any = ...) -> Flow[Request]:

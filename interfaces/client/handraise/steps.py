@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import httpx
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,18 @@ class Sleep:
     seconds: float
 
 
-Step: TypeAlias = Send | Sleep
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Something to do on the side: the flow that says so goes on at once, whatever comes of it."""
+
+    flow: Flow[None]
+
+
+Step: TypeAlias = Send | Sleep | Aside
 Flow: TypeAlias = Generator[Step, Any, T]
 
 
-def run(flow: Flow[T], perform: Callable[[Step], Any]) -> T:
+def run(flow: Generator[S, Any, T], perform: Callable[[S], Any]) -> T:
     """Run the flow to its result."""
     try:
         step = next(flow)
@@ -68,7 +76,7 @@ def run(flow: Flow[T], perform: Callable[[Step], Any]) -> T:
         flow.close()
 
 
-async def run_async(flow: Flow[T], perform: Callable[[Step], Awaitable[Any]]) -> T:
+async def run_async(flow: Generator[S, Any, T], perform: Callable[[S], Awaitable[Any]]) -> T:
     """Run the flow to its result, without blocking the event loop."""
     try:
         step = next(flow)

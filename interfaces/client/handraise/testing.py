@@ -190,9 +190,14 @@ class People:
         return httpx.Response(200, json={**answer, "position": request["position"]})
 
     def _acknowledge(self, request: Request, body: Json) -> httpx.Response:
-        if self._receipts.get(request["id"]) != body["receipt"]:
-            return _problem(409, "another receipt collected the answer")
-        self._sealed.pop(request["id"], None)
+        response = request["response"]
+        if response is None:
+            return _problem(409, f"{request['unique_id']!r} has no answer")
+        if response["sealed"]:
+            if self._receipts.get(request["id"], "") != body.get("receipt"):
+                return _problem(409, "another receipt collected the answer")
+            self._sealed.pop(request["id"], None)
+        response["acknowledged_at"] = response["acknowledged_at"] or self._instant()
         return httpx.Response(200, json={"position": request["position"]})
 
     def _find(self, id: str) -> Request | None:
@@ -242,6 +247,7 @@ class People:
                 "by": "alice",
                 "via": "web",
                 "at": request["closed_at"],
+                "acknowledged_at": None,
             },
         )
 

@@ -21,6 +21,7 @@ class Response(TypedDict):
     by: str
     via: str
     at: str
+    acknowledged_at: str | None
 
 
 class Cancellation(TypedDict):

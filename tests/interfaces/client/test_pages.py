@@ -48,7 +48,7 @@ def run(program: str) -> str:
 def test_the_page_does_what_it_shows() -> None:
     """Every program, with the output that is shown below it."""
     programs = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", HOW_TO, re.S)
-    assert len(programs) == HOW_TO.count("```python") == 7
+    assert len(programs) == HOW_TO.count("```python") == 8
     for program, shown in programs:
         assert run(program) == shown, program
 

@@ -58,6 +58,8 @@ async def test_every_write_says_where_it_stands(handraise: Service) -> None:
     await wrote(admin, "POST", f"{path['a']}/reassign", {"to": "alice", "note": "yours"})
     await wrote(admin, "POST", f"{path['a']}/respond", {"text": "yes"})
     await wrote(admin, "POST", f"{path['a']}/respond", {"text": "yes"}, events=0)
+    await wrote(agent, "POST", f"{path['a']}/acknowledge")
+    await wrote(agent, "POST", f"{path['a']}/acknowledge", {}, events=0)
     await wrote(admin, "POST", f"{path['b']}/respond", {"text": "hunter2"})
     await wrote(agent, "POST", f"{path['b']}/collect", {"receipt": "a receipt"})
     await wrote(agent, "POST", f"{path['b']}/collect", {"receipt": "a receipt"}, events=0)

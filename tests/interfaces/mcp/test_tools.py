@@ -70,7 +70,7 @@ class FakeBackend:
             raise self.refuses
         return {"outcome": "answered", "text": "012345", "data": None}
 
-    async def acknowledge(self, id: str, receipt: str) -> None:
+    async def acknowledge(self, id: str, receipt: str | None) -> None:
         self.calls.append(("acknowledge", id, receipt))
         if self.refuses is not None:
             raise self.refuses
@@ -124,7 +124,7 @@ async def test_an_answered_request_is_not_waited_for() -> None:
     """And nothing is reported."""
     backend = FakeBackend(created=SEALED | {"response": SEALED["response"] | {"sealed": False, "text": "yes"}})
     result = await Tools(backend).call("human_feedback", ASK, _never)
-    assert (result.structured["text"], result.handed_over) == ("yes", None)
+    assert result.structured["text"] == "yes"
     assert [name for name, *_ in backend.calls] == ["create"]
 
 
@@ -177,10 +177,11 @@ async def test_a_sealed_answer_is_collected_and_acknowledged_once_it_is_handed_o
     results = [await Tools(backend).call("check_human_feedback", {"unique_id": "q"}) for _ in range(2)]
     assert [result.structured["text"] for result in results] == ["012345", "012345"]
     assert backend.calls == [("collect", "id", "receipt for id")] * 2
-    hand_over = results[0].handed_over
-    assert hand_over is not None
+    handed_over = results[0].handed_over
+    assert handed_over is not None
+    assert handed_over.destroys
     backend.refuses = Gone("it is no longer kept")
-    await hand_over()
+    await handed_over.act()
     assert backend.calls[-1] == ("acknowledge", "id", "receipt for id")
     with pytest.raises(Gone, match="alice answered, but it is no longer kept"):
         await Tools(backend).call("human_feedback", ASK)
@@ -191,7 +192,21 @@ async def test_an_erased_answer_is_not_an_empty_one() -> None:
     response = SEALED["response"] | {"sealed": False}
     backend = FakeBackend(created=SEALED | {"erased": True, "response": response})
     result = await Tools(backend).call("check_human_feedback", {"unique_id": "q"})
-    assert result.words == "alice answered. The answer is not kept any more."
+    assert (result.words, result.handed_over) == ("alice answered. The answer is not kept any more.", None)
+
+
+@pytest.mark.parametrize("tool", ["human_feedback", "check_human_feedback"])
+async def test_an_answer_is_acknowledged_once_it_is_handed_over(tool: str) -> None:
+    """Without a receipt, since it is not sealed; a refusal harms nobody."""
+    backend = FakeBackend(created=SEALED | {"response": SEALED["response"] | {"sealed": False}})
+    arguments = ASK if tool == "human_feedback" else {"unique_id": "q"}
+    handed_over = (await Tools(backend).call(tool, arguments)).handed_over
+    assert "acknowledge" not in [name for name, *_ in backend.calls]
+    assert handed_over is not None
+    assert not handed_over.destroys
+    backend.refuses = Gone("as an older server says")
+    await handed_over.act()
+    assert backend.calls[-1] == ("acknowledge", "id", None)
 
 
 async def test_an_unknown_tool() -> None:

@@ -21,7 +21,6 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/loca
 pytestmark = pytest.mark.skipif(NGINX is None, reason="needs nginx: apt-get install nginx-light, or brew install nginx")
 
 CONFIGURATION = """
-daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 events {{}}
@@ -51,17 +50,23 @@ def _listens(port: int) -> bool:
 @contextmanager
 def nginx(folder: Path, upstream: str, settings: str = "") -> Iterator[str]:
     """An nginx in front of `upstream`: its address."""
+    port = free_port()
+    configuration = CONFIGURATION.format(folder=folder, port=port, upstream=upstream, settings=settings)
+    with run_nginx(folder, configuration, port) as url:
+        yield url
+
+
+@contextmanager
+def run_nginx(folder: Path, configuration: str, port: int) -> Iterator[str]:
+    """An nginx so configured that it listens on this port and keeps its files in `folder`: its address."""
     assert NGINX is not None
     folder.mkdir()
-    port = free_port()
-    configuration = folder / "nginx.conf"
-    configuration.write_text(
-        CONFIGURATION.format(folder=folder, port=port, upstream=upstream, settings=settings), encoding="utf-8"
-    )
+    file = folder / "nginx.conf"
+    file.write_text(configuration, encoding="utf-8")
     said = folder / "stderr"
     with said.open("wb") as output:
         process = subprocess.Popen(
-            [NGINX, "-p", str(folder), "-c", str(configuration), "-g", "master_process off;"],
+            [NGINX, "-p", str(folder), "-c", str(file), "-g", "daemon off; master_process off;"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -273,7 +273,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Confirm that a collected answer is safe; it is shredded */
+        /**
+         * Say that the answer was used; a sealed one is shredded
+         * @description By the agent that asked, once its request is answered. A sealed answer needs the `receipt` that it was collected with, any other needs no body. The same again does nothing more.
+         */
         post: operations["acknowledge_api_requests__id__acknowledge_post"];
         delete?: never;
         options?: never;
@@ -987,6 +990,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks, with the last report of each */
+        get: operations["list_webhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{id}/webhook": {
         parameters: {
             query?: never;
@@ -1129,6 +1149,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AcknowledgeBody
+         * @description For a sealed answer, the receipt that it was collected with; any other answer needs none.
+         */
+        AcknowledgeBody: {
+            /** Receipt */
+            receipt?: string | null;
+        };
         /** AgentPage */
         AgentPage: {
             /** Items */
@@ -1590,6 +1618,13 @@ export interface components {
             answered_per_hour: components["schemas"]["Counted"][];
             /** Answered Per Day */
             answered_per_day: components["schemas"]["Counted"][];
+            /**
+             * Unacknowledged
+             * @description Answered in the last 7 days, for longer than the time of grace by now, and not acknowledged by the agent; counted up to 10,000.
+             */
+            unacknowledged: number;
+            /** Acknowledge Grace Seconds */
+            acknowledge_grace_seconds: number;
             /** Position */
             position: number;
         };
@@ -2054,6 +2089,20 @@ export interface components {
             name: string;
             /** Members */
             members: string[];
+        };
+        /**
+         * ListedWebhookView
+         * @description An agent's webhook, and how the last report went.
+         */
+        ListedWebhookView: {
+            /** Agent */
+            agent: string;
+            /** Url */
+            url: string;
+            /** Enabled */
+            enabled: boolean;
+            /** @description The newest attempt of the last 30 days. */
+            last: components["schemas"]["DeliveryView"] | null;
         };
         /**
          * MeView
@@ -2584,6 +2633,8 @@ export interface components {
             closed_at: string | null;
             /** Outcome */
             outcome: ("approved" | "rejected" | "answered") | null;
+            /** Acknowledged At */
+            acknowledged_at: string | null;
             /** Erased */
             erased: boolean;
             /** Position */
@@ -2752,6 +2803,11 @@ export interface components {
             via: "web" | "slack" | "api" | "mcp" | "cli";
             /** At */
             at: string;
+            /**
+             * Acknowledged At
+             * @description When the agent said that it used the answer; null: not so far.
+             */
+            acknowledged_at: string | null;
         };
         /**
          * Role
@@ -3070,6 +3126,15 @@ export interface components {
              * @default true
              */
             enabled: boolean;
+        };
+        /** WebhookPage */
+        WebhookPage: {
+            /** Items */
+            items: components["schemas"]["ListedWebhookView"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Position */
+            position: number;
         };
         /**
          * WebhookTestedView
@@ -3872,6 +3937,10 @@ export interface operations {
                 priority_max?: number | null;
                 created_from?: string | null;
                 created_to?: string | null;
+                closed_from?: string | null;
+                closed_to?: string | null;
+                /** @description Answered requests whose agent said that it used the answer, or did not. */
+                acknowledged?: boolean | null;
                 /** @description Only those among these; what does not come back is not there. */
                 ids?: string[] | null;
                 /** @description Words in message, context or unique_id. */
@@ -4695,9 +4764,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["ReceiptBody"];
+                "application/json": components["schemas"]["AcknowledgeBody"] | null;
             };
         };
         responses: {
@@ -9271,6 +9340,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SlackTestedView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Wait up to 2 s until what is shown is at least this fresh. */
+                min_position?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
                 };
             };
             /** @description Bad Request */

@@ -8,6 +8,7 @@ import { strings } from "../strings";
 import classes from "./figures.module.css";
 import type { Figures } from "./figures";
 
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 /** How many, how old, how fast, at one look. */
@@ -36,6 +37,13 @@ export function FiguresRow({ figures }: { figures: Figures | undefined }) {
       </Figure>
       <Figure label={words.olderThanWeek} shown={figures}>
         <Older count={figures?.open_older_than_a_week ?? 0} days={7} />
+      </Figure>
+      <Figure
+        label={words.unacknowledged}
+        shown={figures}
+        hint={figures && words.unacknowledgedHint(duration(figures.acknowledge_grace_seconds))}
+      >
+        {figures && <Unacknowledged figures={figures} />}
       </Figure>
       <Figure label={words.half} shown={figures} hint={measured}>
         {inWords(speed?.p50)}
@@ -69,7 +77,7 @@ function Figure({ label, shown, hint, children }: FigureProps) {
 
 function Older({ count, days }: { count: number; days: number }) {
   if (count === 0) return 0;
-  const before = new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * DAY).toISOString();
+  const before = new Date(Math.floor(Date.now() / MINUTE) * MINUTE - days * DAY).toISOString();
   return (
     <Anchor
       component={Link}
@@ -78,6 +86,21 @@ function Older({ count, days }: { count: number; days: number }) {
       c="inherit"
     >
       {count}
+    </Anchor>
+  );
+}
+
+function Unacknowledged({ figures }: { figures: Figures }) {
+  if (figures.unacknowledged === 0) return 0;
+  const now = Math.floor(Date.now() / MINUTE) * MINUTE;
+  const within = new URLSearchParams({
+    acknowledged: "false",
+    closed_from: new Date(now - 7 * DAY).toISOString(),
+    closed_to: new Date(now + MINUTE - figures.acknowledge_grace_seconds * 1_000).toISOString(),
+  });
+  return (
+    <Anchor component={Link} href={`/dashboard?${within.toString()}`} inherit c="var(--mantine-color-error)">
+      {figures.unacknowledged.toLocaleString()}
     </Anchor>
   );
 }

@@ -5,6 +5,7 @@ import { choices, type Filtered, InstantFilter, MoreFilterFields, OneFilter, Tex
 import { strings } from "../strings";
 
 const words = strings.dashboard;
+const ACKNOWLEDGED = Object.entries(words.acknowledgedOnes).map(([id, name]) => ({ id, name }));
 
 /** What one can choose from; people who may not read the directory choose from what they have seen. */
 export interface Choices {
@@ -44,6 +45,9 @@ export function MoreFilters({ choices: from, types, ...filtered }: Props) {
       {text("priority_max", words.priorityTo, "numeric")}
       <InstantFilter {...filtered} name="created_from" label={words.createdFrom} />
       <InstantFilter {...filtered} name="created_to" label={words.createdTo} />
+      <InstantFilter {...filtered} name="closed_from" label={words.closedFrom} />
+      <InstantFilter {...filtered} name="closed_to" label={words.closedTo} />
+      <OneFilter {...filtered} name="acknowledged" label={words.acknowledged} named={ACKNOWLEDGED} />
     </MoreFilterFields>
   );
 }

@@ -1,4 +1,4 @@
-// The dashboard's figures, read again at most once a second while things happen.
+// The dashboard's figures, read again at most once a second while things happen, and now and then: some move with time.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
@@ -11,6 +11,7 @@ import { useFrames } from "../live/live";
 export type Figures = Schemas["DashboardView"];
 
 export const FIGURES = ["dashboard"];
+const EVERY_MS = 60_000;
 
 export function useFigures() {
   const queries = useQueryClient();
@@ -23,6 +24,7 @@ export function useFigures() {
   return useQuery({
     queryKey: FIGURES,
     staleTime: 0,
+    refetchInterval: EVERY_MS,
     queryFn: () => answer(api.GET("/api/dashboard", { params: { query: { min_position: newest.current } } })),
   });
 }

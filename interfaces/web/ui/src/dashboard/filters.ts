@@ -16,6 +16,9 @@ const ONE = [
   "priority_max",
   "created_from",
   "created_to",
+  "closed_from",
+  "closed_to",
+  "acknowledged",
   "q",
 ] as const;
 /** Those behind the "Filters" button. */
@@ -58,8 +61,11 @@ export function listQuery(query: URLSearchParams): ListQuery {
   return { ...narrowing(query), sort: sortOf(query) as NonNullable<ListQuery["sort"]> } as ListQuery;
 }
 
+const OF_CLOSED = ["closed_from", "closed_to", "acknowledged"];
+
 /** Whether open requests can be among those that match: bulk changes touch no others. */
 export function mayMatchOpen(query: URLSearchParams): boolean {
+  if (OF_CLOSED.some((name) => query.has(name))) return false;
   return !query.has("status") || query.getAll("status").includes("Requested");
 }
 

@@ -25,6 +25,13 @@ export function duration(seconds: number): string {
   return rest === 0 ? text : `${text} ${rest} ${next[0]}`;
 }
 
+/** "84 ms", "1.4 s", "15 s": how long a call took. */
+export function milliseconds(count: number): string {
+  if (count < 1000) return `${count} ms`;
+  const seconds = count / 1000;
+  return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+}
+
 /** One unit is enough for how old something is. */
 export function roughly(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));

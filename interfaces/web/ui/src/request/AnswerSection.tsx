@@ -16,6 +16,7 @@ export function AnswerSection({ id, request }: { id: string; request: RequestVie
   const { response } = request;
   if (response === null) return null;
   const collected = history?.some(({ type }) => type === "Collected") ?? false;
+  const { acknowledged_at: acknowledgedAt } = response;
   return (
     <section aria-labelledby="request-answered" className={classes.answered}>
       <Title order={2} id="request-answered" className={classes.section}>
@@ -32,6 +33,17 @@ export function AnswerSection({ id, request }: { id: string; request: RequestVie
       <Text size="sm" c="dimmed">
         {who.actor(response.by)}, {strings.request.via(response.via)}, <Time at={response.at} as="clock" />
       </Text>
+      {(!response.sealed || collected) && (
+        <Text size="sm" c="dimmed">
+          {acknowledgedAt === null ? (
+            strings.request.notAcknowledged
+          ) : (
+            <>
+              {strings.request.acknowledged}, <Time at={acknowledgedAt} as="clock" />
+            </>
+          )}
+        </Text>
+      )}
     </section>
   );
 }

@@ -17,10 +17,20 @@ import { People } from "./People";
 import { RequestTypes } from "./RequestTypes";
 import classes from "./Settings.module.css";
 import { Slack } from "./Slack";
+import { Webhook } from "./Webhook";
+import { Webhooks } from "./Webhooks";
 
 const text = strings.settings;
 
-const PARTS: { path: string; label: string; Part: ComponentType }[] = [
+interface Page {
+  path: string;
+  label: string;
+  Part: ComponentType;
+  /** The page of one entry, below. */
+  One?: ComponentType<{ id: string }>;
+}
+
+const PARTS: Page[] = [
   { path: "people", label: text.people.title, Part: People },
   { path: "lists", label: text.lists.title, Part: Lists },
   { path: "agents", label: text.agents.title, Part: Agents },
@@ -28,13 +38,14 @@ const PARTS: { path: string; label: string; Part: ComponentType }[] = [
   { path: "categories", label: text.categories.title, Part: Categories },
   { path: "request-types", label: text.requestTypes.title, Part: RequestTypes },
   { path: "keys", label: text.keys.title, Part: Keys },
+  { path: "webhooks", label: text.webhooks.title, Part: Webhooks, One: Webhook },
   { path: "slack", label: text.slack.title, Part: Slack },
   { path: "import-export", label: text.document.title, Part: ImportExport },
 ];
 
 export default function SettingsPages({ params }: { params: { "*"?: string | undefined } }) {
   const { administers } = useSignedIn();
-  const sought = params["*"] || "people";
+  const [sought, id, ...deeper] = (params["*"] || "people").split("/");
   const part = PARTS.find(({ path }) => path === sought);
   usePageTitle(administers && part !== undefined ? part.label : text.title);
   if (!administers) {
@@ -54,7 +65,7 @@ export default function SettingsPages({ params }: { params: { "*"?: string | und
               <Link
                 href={`/settings/${path}`}
                 className={classes.part}
-                aria-current={path === sought ? "page" : undefined}
+                aria-current={path !== sought ? undefined : id === undefined ? "page" : "true"}
               >
                 {label}
               </Link>
@@ -62,7 +73,15 @@ export default function SettingsPages({ params }: { params: { "*"?: string | und
           ))}
         </ul>
       </Box>
-      <section>{part === undefined ? <Heading>{strings.shell.notFound}</Heading> : <part.Part key={sought} />}</section>
+      <section>
+        {part !== undefined && id === undefined ? (
+          <part.Part key={sought} />
+        ) : part?.One !== undefined && id && deeper.length === 0 ? (
+          <part.One key={id} id={id} />
+        ) : (
+          <Heading>{strings.shell.notFound}</Heading>
+        )}
+      </section>
     </div>
   );
 }

@@ -13,8 +13,8 @@ import { NumberField } from "./fields";
 import { useLeaveGuard } from "./guard";
 import { Refusal } from "./Refusal";
 import { SlackConnection } from "./SlackConnection";
-import { SlackResult, type Tested } from "./SlackResult";
 import { inWords } from "./StrategyForm";
+import { TestResult, type Tested } from "./TestResult";
 import { TokenField } from "./TokenField";
 
 const text = strings.settings.slack;
@@ -186,7 +186,7 @@ function SlackForm({ config }: { config: Config }) {
           </Group>
         </Group>
         <div>
-          <SlackResult tested={tested} testing={doing === "test"} />
+          <TestResult tested={tested} testing={doing === "test"} meanwhile={text.testing} />
           <Text size="xs" c="dimmed">
             {text.testHelp}
           </Text>

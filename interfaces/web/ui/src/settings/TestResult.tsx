@@ -1,20 +1,28 @@
-// What came of trying Slack out, where one did it.
+// What came of trying something out, where one did it.
 
 import { Group, Paper, Text } from "@mantine/core";
 import { CheckCircleIcon, XCircleIcon } from "@primer/octicons-react";
 
-import type { Schemas } from "../api/client";
-import { strings } from "../strings";
 import classes from "./Settings.module.css";
 
-export type Tested = Schemas["SlackTestedView"];
+export interface Tested {
+  success: boolean;
+  message: string;
+}
 
-export function SlackResult({ tested, testing }: { tested: Tested | null; testing: boolean }) {
+interface Props {
+  tested: Tested | null;
+  testing: boolean;
+  /** What is said while it goes on. */
+  meanwhile: string;
+}
+
+export function TestResult({ tested, testing, meanwhile }: Props) {
   return (
     <div role="status">
       {testing && (
         <Text size="sm" c="dimmed" mb="xs">
-          {strings.settings.slack.testing}
+          {meanwhile}
         </Text>
       )}
       {tested !== null && (
