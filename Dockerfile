@@ -12,7 +12,7 @@ RUN uv export --frozen --no-default-groups --no-emit-workspace --output-file /re
 
 # Server and client, with the web interface, which is built with the Node of a wheel.
 COPY . .
-RUN uv build --wheel --all-packages --require-build-hashes --build-constraints deploy/build-constraints.txt --out-dir /wheels \
+RUN uv build --wheel --all-packages --require-hashes --build-constraints deploy/build-constraints.txt --out-dir /wheels \
     && uv pip install --python /opt/handraise --no-deps /wheels/*.whl \
     && /opt/handraise/bin/python -m compileall -q /opt/handraise/lib
 

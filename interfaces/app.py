@@ -36,6 +36,7 @@ from interfaces.http.hardening import allowed_hosts
 from interfaces.http.representations import Representations
 from interfaces.http.requests import refusals
 from interfaces.mcp.endpoint import McpEndpoint
+from interfaces.mcp.functions import Functions
 from interfaces.metrics import Metrics
 from interfaces.open_requests import OpenRequestsOf
 from interfaces.outside.addresses import Addresses
@@ -94,7 +95,7 @@ log = structlog.get_logger(__name__)
 
 READ_MODELS: tuple[ReadModel, ...] = (Dashboard(), RequestList(), Audit())
 
-_LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream", "/mcp"}
+_LONG_LIVED = {"/api/requests/{id}/wait", "/api/stream", "/api/tools/{name}", "/mcp"}
 """Routes whose responses take as long as the caller likes: their durations say nothing."""
 
 _CLOSING = {Request.Responded.TOPIC, Request.Cancelled.TOPIC, Request.Expired.TOPIC}
@@ -346,6 +347,8 @@ async def running(
             version=server_version(),
         )
         stack.push_async_callback(mcp.stop)
+        functions = Functions(requests)
+        stack.push_async_callback(functions.stop)
         hosts = allowed_hosts(settings.host, settings.url, settings.allowed_host_names)
         if settings.role == "worker":
             api = build_operations_api(ready, measured, observe, hosts)
@@ -390,6 +393,7 @@ async def running(
                     refusals=refusals(),
                 ),
                 mcp=mcp.routes,
+                functions=functions,
                 ready=ready,
                 metrics=measured,
                 observe=observe,

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from interfaces.cli import answer, ask, directory, erase, maintenance, mcp, read_models, reading, secret, serve
+from interfaces.cli import answer, ask, demo, directory, erase, maintenance, mcp, read_models, reading, secret, serve
 from interfaces.cli.connection import where_key_is_from
 from interfaces.cli.output import CommandFailed, command, say
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(serve.serve)
+app.command()(demo.demo)
 app.command()(ask.ask)
 app.command()(answer.show)
 app.command()(answer.answer)

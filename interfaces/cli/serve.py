@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,14 +40,9 @@ def serve(
 
     Waits that are under way then end with the request as it stands, and nothing is lost: agents ask again.
     """
-    import psycopg
     from pydantic import ValidationError
 
-    from interfaces.credentials import UnreadableFile
-    from interfaces.postgres.embedded import EmbeddedPostgresError
-    from interfaces.postgres.migrate import SchemaTooNew
-    from interfaces.postgres.sealing import WrongMasterKey
-    from interfaces.server import CannotListen, run
+    from interfaces.server import run
     from interfaces.settings import Settings
 
     given: dict[str, Any] = {"host": host, "port": port, "data_dir": data_dir, "role": role}
@@ -55,16 +52,31 @@ def serve(
         raise CommandFailed(_wrong_settings(error.errors(include_input=False))) from None
     if settings.database_url is not None:
         check_connection_string(settings.database_url)
-    try:
+    with refusals(settings.data_dir):
         in_good_order = run(settings, admin_key=not no_admin_key, announce=_announce)
+    if not in_good_order:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def refusals(data_dir: Path) -> Generator[None]:
+    """Raise `CommandFailed` for what a server that is run inside cannot do: listen, or use its files or database."""
+    import psycopg
+
+    from interfaces.credentials import UnreadableFile
+    from interfaces.postgres.embedded import EmbeddedPostgresError
+    from interfaces.postgres.migrate import SchemaTooNew
+    from interfaces.postgres.sealing import WrongMasterKey
+    from interfaces.server import CannotListen
+
+    try:
+        yield
     except (CannotListen, EmbeddedPostgresError, SchemaTooNew, UnreadableFile, WrongMasterKey) as error:
         raise CommandFailed(str(error)) from None
     except psycopg.OperationalError as error:
         raise CommandFailed(f"cannot use the database: {str(error).strip()}") from None
     except OSError as error:
-        raise CommandFailed(f"cannot use {error.filename or settings.data_dir}: {error.strerror}") from None
-    if not in_good_order:
-        raise typer.Exit(1)
+        raise CommandFailed(f"cannot use {error.filename or data_dir}: {error.strerror}") from None
 
 
 def _announce(settings: Settings, link: str | None) -> None:

@@ -45,6 +45,7 @@ from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 from interfaces.http.session import IdentityProvider, session_routes
 from interfaces.http.slack import slack_routes
+from interfaces.http.tools import Functions, tool_routes
 from interfaces.http.webhooks import webhook_routes
 
 
@@ -63,6 +64,9 @@ Observe = Callable[[str, int, float], None]
 
 Stream = Callable[[type[APIRoute], Callable[[Request], Callable[[], Awaitable[Caller | None]]]], APIRouter]
 """Makes the routes of the live stream from a route class that authenticates, and a way to do so again later."""
+
+_MCP_HEADERS = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+"""What MCP clients in browsers send; there are no sessions to name."""
 
 Mcp = Callable[
     [
@@ -97,6 +101,7 @@ def build_api(
     verify: Verify,
     stream: Stream,
     mcp: Mcp,
+    functions: Functions,
     pages: APIRouter,
     hardening: Hardening,
     acknowledge_grace: timedelta,
@@ -152,6 +157,7 @@ def build_api(
 
     include(stream(authenticated_route(authenticate), again))
     include(mcp(authenticated_route(authenticate), again, represent.request))
+    include(tool_routes(functions, represent.request, authenticate))
     include(session_routes(sign_in, authenticate, provider, url, represent.names))
     include(push_routes(browsers, push_key, store.head, authenticate))
     include(slack_routes(slack, authenticate, reads))
@@ -175,7 +181,7 @@ def build_api(
             CORSMiddleware,
             allow_origins=list(hardening.cors_origins),
             allow_methods=["GET", "POST", "PATCH", "PUT", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID", *_MCP_HEADERS],
         )
     app.add_middleware(AllowedHosts, hosts=hardening.hosts)
     app.add_middleware(Observed, observe=observe)

@@ -361,6 +361,27 @@ class Submitted(Written):
     success: Literal[True]
 
 
+class ToolDefinitions(BaseModel):
+    """Functions for a model to call."""
+
+    tools: list[dict[str, Any]]
+
+
+class ToolResult(Written):
+    """What a tool answers."""
+
+    outcome: Literal["approved", "rejected", "answered", "expired", "cancelled", "open"] = Field(
+        description="Only `approved` permits what was asked for; with `expired`, `cancelled` and `open` nobody decided."
+    )
+    text: str | None
+    data: Any
+    by: str | None
+    at: str | None
+    request_id: str
+    unique_id: str
+    words: str = Field(description="The same in words that a model does not mistake.")
+
+
 class CollectedView(Written):
     """A sealed answer, shown to the agent only."""
 

@@ -31,6 +31,8 @@ class Result:
 
     structured: dict[str, Any]
     words: str
+    position: int
+    """Of the request's newest event."""
     handed_over: HandedOver | None = None
     """Where there is an answer: it is acknowledged, and destroyed if it was sealed."""
 
@@ -44,7 +46,7 @@ def result_of(
     response = view["response"]
     if response is not None and collected is not None:
         response = {**response, "outcome": collected["outcome"], "text": collected["text"], "data": collected["data"]}
-    return Result(_structured(view, response), _words(view, response), handed_over)
+    return Result(_structured(view, response), _words(view, response), view["position"], handed_over)
 
 
 def _structured(view: View, response: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -318,6 +318,7 @@ async def test_a_choice_is_understood(handraise: Service, text: str, index: int)
         "by": "admin",
         "via": "api",
         "at": response["at"],
+        "acknowledged_at": None,
     }
 
 

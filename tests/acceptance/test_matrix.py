@@ -59,6 +59,8 @@ POST /api/requests/{id}/snooze        assigned  200   403   200   403   403   40
 DELETE /api/requests/{id}/snooze      snoozed   200   403   200   403   403   403   403   403   403   404   403   404   401   401   401   401   401   200   403
 POST /api/requests/{id}/reassign      assigned  200   403   403   403   403   403   403   403   403   404   403   404   401   401   401   401   401   200   403
 POST /api/routing/explain             -         200   200   403   403   403   403   403   403   200   200   200   200   401   401   401   401   401   200   403
+GET /api/tools                        -         403   403   403   403   403   403   403   403   200   200   200   200   401   401   401   401   401   403   403
+POST /api/tools/{name}                -         403   403   403   403   403   403   403   403   200   200   200   200   401   401   401   401   401   403   403
 POST /api/requests                    -         403   403   403   403   403   403   403   403   201   201   201   201   401   401   401   401   401   403   403
 GET /api/requests                     -         200   200   200   200   200   200   200   200   200   200   200   200   401   401   401   401   401   200   200
 GET /api/requests/{id}                assigned  200   200   200   403   403   200   200   403   200   404   200   404   401   401   401   401   401   200   200
@@ -185,6 +187,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/requests/{id}/acknowledge": {"receipt": RECEIPT},
     "PATCH /api/keys/{id}": {"name": "Renamed"},
     "PUT /api/agents/{id}/webhook": {"url": HOOK},
+    "POST /api/tools/{name}": {"message_for_user": "May I?", "unique_id": "tool", "expires_in_seconds": 0.05},
     "PATCH /api/me": {"time_zone": "Europe/Berlin"},
     "PUT /api/directory": {"users": [{"id": "admin", "name": "Administrator"}]},
     "POST /api/human-feedback/slack/config": {"notification_delay_seconds": 60},
@@ -296,12 +299,14 @@ class Stage:
         elif part == "keys" and "{id}" in path:
             id = f"key-{next(self._numbers)}"
             await self.handraise.app.keys.create(by=None, name="A key", user="visitor", id=id)
-        elif "/webhook" in path:
+        elif "{id}/webhook" in path:
             id = await self.entry(part)
             if method != "PUT":
                 await done(self.handraise.admin.put(f"/api/agents/{id}/webhook", json={"url": HOOK}))
             if "{request_id}" in path:
                 request_id = await self.closed_request_of(id)
+        elif part == "tools":
+            id = "human_feedback"
         elif part in DIRECTORY and "{id}" in path:
             id = await self.entry(part)
             if path.endswith("/erase"):
@@ -311,7 +316,8 @@ class Stage:
             body = {"name": f"New {next(self._numbers)}"} | ({"user": "visitor"} if part == "keys" else {})
         assert "{" not in path or id, f"nothing is made for {operation}: say what it needs"
         query = "timeout_seconds=0" if path.endswith("/wait") else query
-        url = path.replace("{id}", id).replace("{request_id}", request_id) + (f"?{query}" if query else "")
+        url = path.replace("{id}", id).replace("{name}", id).replace("{request_id}", request_id)
+        url += f"?{query}" if query else ""
         if fields is not None:
             body = {**(body or {}), **fields}
         if path == "/api/stream":

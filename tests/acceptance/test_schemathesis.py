@@ -124,6 +124,8 @@ def served_schema(api: Api) -> schemathesis.BaseSchema:
     @schema.hook
     def map_path_parameters(context: schemathesis.HookContext, path_parameters: Any) -> Any:
         number = next(numbers)
+        if path_parameters and "name" in path_parameters and number % 2:
+            path_parameters["name"] = ("human_feedback", "cancel_human_feedback")[number // 2 % 2]
         if path_parameters and "id" in path_parameters and "/requests/" in context.operation.path and number % 2:
             path_parameters["id"] = api.ids[number * 7 % len(api.ids)]
         return path_parameters
@@ -142,6 +144,8 @@ def served_schema(api: Api) -> schemathesis.BaseSchema:
         number = next(numbers)
         if context.operation.path.endswith("/submit") and isinstance(body, dict) and number % 2:
             body = {**body, "unique_id": names[number * 7 % len(names)], "agent": None}
+        if "/tools/" in context.operation.path and isinstance(body, dict):  # it would wait for half a minute
+            body = {"message_for_user": "May I?", "unique_id": f"tool-{number}", **body, "expires_in_seconds": 0.01}
         return body
 
     return schema

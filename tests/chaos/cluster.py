@@ -69,6 +69,7 @@ class Cluster:
                         reply = await chance.choice(self._http).request(
                             method, path, headers={"Authorization": f"Bearer {self.keys[who]}"}, **more
                         )
+                        assert reply.status_code != 500, f"{method} {path} by {who}: 500"
                         if reply.status_code != 503:
                             return reply
                         said = reply.text
@@ -179,7 +180,17 @@ async def cluster() -> AsyncIterator[Cluster]:
             await asyncio.to_thread(server.start)
         await _people(made)
         await made.ready()
-        yield made
+        try:
+            yield made
+        except BaseException as error:
+            for server in made.servers:
+                error.add_note("\n".join([f"{server.url} said:", *_complaints(server)[-40:]]))
+            raise
+
+
+def _complaints(server: ServerProcess) -> list[str]:
+    """What it logged that is more than news."""
+    return [line[:4000] for line in server.log.splitlines() if '"level":"info"' not in line.replace(" ", "")]
 
 
 async def _people(made: Cluster) -> None:

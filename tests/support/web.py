@@ -204,4 +204,8 @@ def settle(page: Page) -> None:
     page.locator("h1:visible").first.wait_for()
     expect(page.get_by_role("status", name="Loading")).to_have_count(0)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    page.wait_for_function("document.getAnimations().every((each) => each.playState !== 'running')")
+    # Not with `wait_for_function`: where that has to look twice, the policy of the page forbids it.
+    page.evaluate(
+        "Promise.allSettled(document.getAnimations().filter((each) => each.playState === 'running')"
+        ".map((each) => each.finished))"
+    )
