@@ -17,7 +17,7 @@ RETRIED_FOR = timedelta(days=3)
 BOTH_SIGN_FOR = timedelta(hours=24)
 """How long after a rotation the secret before still signs, too."""
 
-SECRET_PREFIX = "whsec_"
+SECRET_PREFIX = "whsec_"  # noqa: S105
 """How every secret that signs begins."""
 
 _NAMESPACE = UUID("c0f6f8a2-0d0b-5e0e-9f6f-2f6f6b1f7d24")

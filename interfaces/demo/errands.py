@@ -22,8 +22,9 @@ _YES: Mapping[str, Any] = {"data": {"approved": True}}
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A question to sample people, `{n}` in it being a number; `withdrawn` is why the agent may take it back."""
+    """A question to sample people, `{n}` in it being a number that differs; `withdrawn` is why it may be taken back."""
 
+    unique_id: str
     agent: str
     to: Mapping[str, Any]
     message: str
@@ -34,6 +35,7 @@ class Errand:
 
 ERRANDS = (
     Errand(
+        "late-delivery-{n}",
         "support-writer",
         _FINANCE,
         "Ticket {n}: give 40 € back for the late delivery?",
@@ -42,6 +44,7 @@ ERRANDS = (
         {"request_type": "approval"},
     ),
     Errand(
+        "memory-{n}",
         "operations-bot",
         _ENGINEERS,
         "*mail-worker-2* has used 94 % of its memory for 10 minutes (alert {n}). Restart it?",
@@ -50,6 +53,7 @@ ERRANDS = (
         {"request_type": "approval", "priority": 30},
     ),
     Errand(
+        "stock-row-{n}",
         "import-bot",
         {"type": "SpecificUser", "userID": "bob"},
         "Row {n} of `stock.csv` has no article number. How shall I go on?",
@@ -61,6 +65,7 @@ ERRANDS = (
         },
     ),
     Errand(
+        "spare-part-{n}",
         "support-writer",
         {"type": "SpecificUser", "userID": "diego"},
         "> Dear customer, your spare part has left our warehouse today.\n\nTicket {n}: may this go out?",
@@ -69,6 +74,7 @@ ERRANDS = (
         {"request_type": "review"},
     ),
     Errand(
+        "key-change-{n}",
         "operations-bot",
         {"type": "SpecificUser", "userID": "emi"},
         "Rotate the read-only key of the reporting database (change {n})?",
@@ -77,6 +83,7 @@ ERRANDS = (
         {"request_type": "approval"},
     ),
     Errand(
+        "discount-{n}",
         "support-writer",
         _FINANCE,
         "Ticket {n}: which discount may I offer?",
@@ -94,6 +101,7 @@ ERRANDS = (
         },
     ),
     Errand(
+        "reason-{n}",
         "import-bot",
         {"type": "SpecificUser", "userID": "alice"},
         "What does `R{n}` in the column *reason* of `returns.csv` mean?",
@@ -101,6 +109,7 @@ ERRANDS = (
         "Found it in the handbook.",
     ),
     Errand(
+        "log-volume-{n}",
         "operations-bot",
         _ENGINEERS,
         "The volume of the logs has doubled since noon (alert {n}). What shall I do?",
@@ -112,22 +121,22 @@ ERRANDS = (
 
 
 async def run_errands(agents: Mapping[str, Agent], numbers: Iterator[int]) -> None:
-    """One errand after the other, for ever; several of these share `numbers`. Ends if the server refuses an agent."""
+    """One errand after the other, for ever; several of these share `numbers`."""
     for number in numbers:
         errand = ERRANDS[number % len(ERRANDS)]
         agent = agents[errand.agent]
         begins = number < BEGINNING
-        await agent.pace.pause(*((0, 1) if begins else (120, 240)))
         try:
-            await _run(agent, errand, number, (0.3, 4) if begins else (5, 90))
+            await _run(agent, errand, number, (0.3, 6) if begins else (20, 150))
         except HandraiseError as refused:
-            agent.say(f"I stop: {refused}")
-            return
+            agent.say(f"I was refused: {refused}")
+        await agent.pace.pause(*((0, 1) if begins else (30, 120)))
 
 
 async def _run(agent: Agent, errand: Errand, number: int, patience: tuple[float, float]) -> None:
-    message = errand.message.format(n=310 + 7 * number)
-    more: dict[str, Any] = {"unique_id": f"errand-{number + 1}", "assignment_strategy": errand.to, **errand.more}
+    n = 310 + 7 * number
+    message = errand.message.format(n=n)
+    more = {"unique_id": errand.unique_id.format(n=n), "assignment_strategy": errand.to, **errand.more}
     match number % 10:
         case 4:
             request = await agent.client.create(message, **more)

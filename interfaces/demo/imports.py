@@ -98,7 +98,7 @@ async def _read_the_last_row(agent: Agent, file: File, run: str, more: dict[str,
         context=f"""The last character is the letter O.
 
 ```csv
-{row};2026-11-30;4006381333931;12,5O;EUR
+{row};desk lamp, green;1;12,5O;EUR
 ```""",
         unique_id=f"{run}-row-{row}",
         **more,

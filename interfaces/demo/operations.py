@@ -37,7 +37,7 @@ RELEASES = (
         """```diff
 --- a/checkout/payment.py
 +++ b/checkout/payment.py
-@@ -41,7 +41,8 @@ def pay(order: Order, card: Card) -> Receipt:
+@@ -41,5 +41,6 @@ def pay(order: Order, card: Card) -> Receipt:
      if order.paid:
          raise AlreadyPaid(order.id)
 -    receipt = bank.charge(card, order.total)
@@ -61,7 +61,7 @@ RELEASES = (
         """```diff
 --- a/search/settings.yaml
 +++ b/search/settings.yaml
-@@ -7,6 +7,6 @@ query:
+@@ -7,5 +7,5 @@ index: articles
    language: en
 -  fuzziness: 0
 +  fuzziness: 1
@@ -83,7 +83,7 @@ RELEASES = (
 | migration on a copy | 4 s, no lock longer than 20 ms |
 | rollback | the column stays, unused |""",
         """```diff
---- a/billing/migrations/0077_tax.sql
+--- /dev/null
 +++ b/billing/migrations/0077_tax.sql
 @@ -0,0 +1,3 @@
 +ALTER TABLE invoice_lines ADD COLUMN tax_cents bigint;

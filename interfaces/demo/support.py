@@ -143,7 +143,7 @@ async def refund(agent: Agent, number: int) -> None:
         (15, 60),
         request_type="approval",
         labels={"approve": "Refund", "reject": "Refuse"},
-        context=f"""| | |
+        context=f"""| ticket | {ticket} |
 |---|---|
 | paid | {cents / 100:.2f} € by card |
 | delivered | 26 days ago |

@@ -16,6 +16,7 @@ from interfaces.mcp.tools import NoSuchTool, Tools
 OPEN: View = {
     "id": "id",
     "unique_id": "q",
+    "position": 7,
     "status": "Requested",
     "response_schema": None,
     "response": None,

@@ -29,12 +29,16 @@ export function Deliveries({ agent, sends }: Props) {
   const items = pages.data?.pages.flatMap((page) => page.items) ?? [];
   const latest = new Set(latestOfEach(items));
   const table = useRef<HTMLTableElement>(null);
-  const sentAgain = useRef<string | null>(null);
+  const sentAgain = useRef<Delivery | null>(null);
 
   // With a newer attempt the button of the one before goes away: the focus goes to the one that there is now.
   useLayoutEffect(() => {
-    if (sentAgain.current === null || document.activeElement !== document.body) return;
-    table.current?.querySelector<HTMLElement>(`[data-about="${sentAgain.current}"]`)?.focus();
+    const before = sentAgain.current;
+    const newest = items.find(({ request }) => request === before?.request);
+    if (before === null || newest === undefined || newest.attempt === before.attempt) return;
+    sentAgain.current = null;
+    if (document.activeElement !== document.body) return;
+    table.current?.querySelector<HTMLElement>(`[data-about="${newest.request}"]`)?.focus();
   }, [items]);
 
   return (
@@ -77,7 +81,7 @@ export function Deliveries({ agent, sends }: Props) {
                     isLatest={latest.has(item)}
                     sends={sends}
                     onSent={() => {
-                      sentAgain.current = item.request;
+                      sentAgain.current = item;
                       void pages.refetch();
                     }}
                   />
@@ -146,10 +150,7 @@ function Row({ agent, item, isLatest, sends, onSent }: RowProps) {
       </Table.Td>
       <Table.Td visibleFrom="sm">{item.attempt}</Table.Td>
       <Table.Td>
-        <Outcome
-          of={item}
-          below={isLatest && sends && item.next_at !== null && <NextAttempt at={item.next_at} />}
-        >
+        <Outcome of={item} below={isLatest && sends && item.next_at !== null && <NextAttempt at={item.next_at} />}>
           {item.error === null && item.status}
         </Outcome>
       </Table.Td>

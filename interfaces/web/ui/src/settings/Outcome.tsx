@@ -19,8 +19,9 @@ interface Props {
 }
 
 export function Outcome({ of: { outcome, error }, children, below }: Props) {
+  const fared = outcome === "delivered" ? classes.works : classes.fails;
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start" className={outcome === "delivered" ? classes.works : classes.fails}>
+    <Group gap="xs" wrap="nowrap" align="flex-start" className={fared}>
       <span className={classes.sign}>{SIGNS[outcome]}</span>
       <Text size="sm" component="div" className={classes.message}>
         {strings.settings.webhooks.outcomes[outcome]}{" "}

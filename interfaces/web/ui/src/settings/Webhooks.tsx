@@ -65,7 +65,12 @@ export function Webhooks() {
                 {webhooks.map(({ agent, url, enabled, last }) => (
                   <Table.Tr key={agent}>
                     <Table.Td>
-                      <Anchor component={Link} href={`/settings/webhooks/${agent}`} c="inherit" className={classes.name}>
+                      <Anchor
+                        component={Link}
+                        href={`/settings/webhooks/${agent}`}
+                        c="inherit"
+                        className={classes.name}
+                      >
                         {names.agent(agent)}
                       </Anchor>
                       <div className={classes.id}>{agent}</div>
@@ -108,7 +113,11 @@ export function Webhooks() {
         }}
       >
         {(drawer) => (
-          <AddWebhook taken={webhooks.map(({ agent }) => agent)} onMade={(secret) => (made.current = secret)} {...drawer} />
+          <AddWebhook
+            taken={webhooks.map(({ agent }) => agent)}
+            onMade={(secret) => (made.current = secret)}
+            {...drawer}
+          />
         )}
       </FormDrawer>
       <Modal
