@@ -113,6 +113,6 @@ async def _reply(person: AsyncClient, id: str, reply: Mapping[str, Any]) -> None
     try:
         await person.respond(id, **reply)
     except HandraiseError as refused:
+        # Refused is fine: the newcomer was faster, moved it elsewhere, or removed this person.
         if refused.status is None:
             raise
-        # The newcomer was faster, moved it elsewhere, or removed this person: so be it.

@@ -109,10 +109,10 @@ async def _read_the_last_row(agent: Agent, file: File, run: str, more: dict[str,
 async def _tell_the_sender(agent: Agent, file: File, run: str, more: dict[str, Any]) -> None:
     rows = ", ".join(row for row, _ in file.bad)
     told = await agent.client.review(
-        f"""> Hello, your file {file.name} is in, but for three rows: {rows}. Their dates do not exist. \
-Could you send these again?
+        f"""May I write this to {file.sender}?
 
-May I write this to {file.sender}?""",
+> Hello, your file {file.name} is in, but for three rows: {rows}. Their dates do not exist. \
+Could you send these again?""",
         yes="Send",
         unique_id=f"{run}-letter",
         **more,
@@ -122,10 +122,10 @@ May I write this to {file.sender}?""",
         return
     await agent.work()
     told = await agent.client.review(
-        f"""> Hello, three rows of {file.name} could not be read: {rows}. The date in each of them is not in the \
-calendar. Please correct them and send only these. Thank you!
+        f"""Better like this, for {file.sender}?
 
-Better like this, for {file.sender}?""",
+> Hello, three rows of {file.name} could not be read: {rows}. The date in each of them is not in the calendar. \
+Please correct them and send only these. Thank you!""",
         yes="Send",
         context=f"You wrote about the first draft:\n\n{quoted(told.feedback or '')}",
         unique_id=f"{run}-letter-2",

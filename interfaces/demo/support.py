@@ -34,7 +34,7 @@ class Customer:
 
 
 CUSTOMERS = (
-    Customer("Mara Lind", 48213, "desk lamp, blue", "Lindenstr.", "80331 Hamburg"),
+    Customer("Mara Lind", 48213, "blue desk lamp", "Lindenstr.", "80331 Hamburg"),
     Customer("Jonas Weber", 48260, "reading chair", "(empty)", "1010"),
     Customer("Sofia Berg", 48307, "wall clock", "Box 12", "Stockholm"),
 )
@@ -109,9 +109,8 @@ async def _have_reviewed(agent: Agent, run: str, what: str, first: str, second: 
     context = None
     for attempt, draft in enumerate((first, second), 1):
         review = await agent.client.review(
-            f"{quoted(draft)}\n\nMay {what} go out like this?",
+            f"May {what} go out like this?\n\n{quoted(draft)}",
             yes="Send it",
-            no="Not like this",
             context=context,
             unique_id=f"{run}-draft-{attempt}",
             run_id=run,

@@ -22,6 +22,7 @@ from domain.errors import Invalid, Refusal, Unavailable
 from domain.request import Request
 from interfaces.slack import blocks, modals
 from interfaces.slack.inbound import plain
+from interfaces.slack.marks import request_marked
 from interfaces.slack.people import People
 from interfaces.slack.web_api import NoAnswer, Refused, by_bot
 from interfaces.slack.words import Words
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 _WRITTEN = (None, "thread_broadcast", "file_share")
 """The subtypes of messages that are something a person wrote: as ever, also shown in the channel, with files."""
 
-_HELD_SECONDS = 2.0
-"""For how long a reply waits for word of the message that it is to, which another replica may be posting just now."""
+_HELD_SECONDS = 1.0
+"""For how long a reply waits for word of the message that it is to, which another replica may be posting just now;
+then Slack is asked which message that is: a crash may have come before there was word of it."""
 
 _UNKNOWN = (
     "Handraise does not know who you are, so this does not count. Ask an administrator to put your e-mail address, or"
@@ -85,8 +87,10 @@ class Answers:
             return
         if thread == ts or user == at.bot_user:
             return
-        patience = _HELD_SECONDS if event.get("parent_user_id") == at.bot_user else 0
-        request_id = await self._messages.request_at(channel, thread, patience=patience)
+        is_ours = at.bot_user is not None and event.get("parent_user_id") == at.bot_user
+        request_id = await self._messages.request_at(channel, thread, patience=_HELD_SECONDS if is_ours else 0)
+        if request_id is None and is_ours:
+            request_id = await request_marked(at.client, channel, thread, at.bot_id)
         if request_id is None:
             return
         text, files = event.get("text"), bool(event.get("files"))

@@ -15,6 +15,7 @@ from application.ports import Clock, Directory, UserEntry
 from domain.request import Request
 from domain.slack import SlackSettings
 from interfaces.slack import blocks, modals
+from interfaces.slack.marks import key_of, mark, messages_of
 from interfaces.slack.mrkdwn import mention
 from interfaces.slack.people import People
 from interfaces.slack.web_api import NoAnswer, Refused, by_bot, web_client
@@ -22,9 +23,6 @@ from interfaces.slack.words import Words
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
-
-EVENT_TYPE = "handraise_request"
-"""Of the metadata by which a message that was posted is known again."""
 
 _SECONDS = 9
 _LOOKING = 5.0
@@ -139,12 +137,11 @@ class SlackChannel:
         self, client: AsyncWebClient, channel: str, message: Message, lead: str, agent: str
     ) -> dict[str, str]:
         text, made = self._shown(message.request, lead, agent, reminder=message.step.startswith("remind:"))
-        payload = {"key": message.key, "request_id": str(message.request.id)}
         call = client.chat_postMessage(
             channel=channel,
             text=text,
             blocks=made,
-            metadata={"event_type": EVENT_TYPE, "event_payload": payload},
+            metadata=mark(message),
             unfurl_links=False,
             unfurl_media=False,
         )
@@ -196,10 +193,10 @@ class SlackChannel:
                     if refused.temporary:
                         raise
                     return found
-                for each in _items(answer.get("messages")):
+                for each in messages_of(answer):
                     if each.get("bot_id") != own:  # what others post may look like ours
                         continue
-                    key, reference = _key(each), _reference(channel, each.get("ts"))
+                    key, reference = key_of(each), _reference(channel, each.get("ts"))
                     if key is not None and is_wanted(key) and reference is not None:
                         found[key] = reference
                 more = answer.get("response_metadata")
@@ -253,19 +250,6 @@ def _now() -> float:
 
 def _ts(at: datetime) -> str:
     return f"{at.timestamp():.6f}"
-
-
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _key(message: dict[str, Any]) -> str | None:
-    """The key of the notice that a message is, where it is one."""
-    metadata = message.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
-        return None
-    payload = metadata.get("event_payload")
-    return payload.get("key") if isinstance(payload, dict) else None
 
 
 def _reference(channel: Any, ts: Any) -> dict[str, str] | None:

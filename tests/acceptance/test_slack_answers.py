@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from pathlib import Path
 
 import psycopg
@@ -424,6 +425,20 @@ async def test_a_reply_before_its_message_is_known(here: Workspace) -> None:
     await envelope.acknowledged()
     assert (await here.answered(asked["id"]))["text"] == "yes"
     assert envelope.seconds < 3
+
+
+async def test_a_reply_to_a_message_that_was_never_recorded(here: Workspace) -> None:
+    """The server died after it had posted the message: Slack knows whose message it is. Nobody else's counts."""
+    asked, message = await here.ask()
+    with psycopg.connect(here.handraise.app.conninfo, autocommit=True) as connection:
+        connection.execute("DELETE FROM slack_messages")
+    forged = deepcopy(message)
+    forged.ts, forged.bot_id = f"{float(message.ts) + 1:.6f}", "B0EVIL"
+    here.slack.all_messages.append(forged)
+    await here.reply(forged, here.alice, "no", parent_user_id=message.user)
+    assert await here.status(asked["id"]) == "Requested"
+    await here.reply(message, here.alice, "yes")
+    assert (await here.answered(asked["id"]))["text"] == "yes"
 
 
 async def test_nothing_is_acknowledged_that_was_not_done(here: Workspace) -> None:

@@ -75,9 +75,20 @@ async def check_slack(cluster: Cluster, done: list[Done]) -> None:
                 while any(pressable(message) for message in about):
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            due = await rows(cluster.postgres.conninfo, "SELECT *, clock_timestamp() FROM due_steps")
-            said = [message.text for message in about]
-            raise AssertionError(f"a message still looks open: {each}\n{said}\ndue: {due}") from None
+            id = (await cluster.call("GET", f"/api/requests/{each.unique_id}", "agent", random.Random())).json()["id"]
+            told = await cluster.call("GET", f"/api/requests/{id}/history", "admin", random.Random())
+            known = "SELECT ts FROM slack_messages WHERE request_id = %s"
+            due = "SELECT *, clock_timestamp() FROM due_steps WHERE request_id = %s"
+            updates = [
+                (call.arguments["ts"], call.at, call.status, call.arguments.get("text"))
+                for call in cluster.slack.calls_of("chat.update")
+                if call.arguments["ts"] in {message.ts for message in about}
+            ]
+            lines = [f"a message still looks open: {each.unique_id}, {id}"]
+            lines += [f"{message.ts} {message.text} {message.metadata}" for message in about]
+            lines += [f"{await rows(cluster.postgres.conninfo, query, id)}" for query in (known, due)]
+            lines += [str(event) for event in told.json()["items"]] + [str(update) for update in updates]
+            raise AssertionError("\n".join(lines)) from None
 
 
 async def check_stream(watcher: Watcher, conninfo: str, position: int) -> None:

@@ -606,6 +606,13 @@ class FakeSlack:
         for socket in list(self.connections):
             await socket.ping(content)
 
+    def forget(self, seconds: float) -> None:
+        """Forget what was said longer ago than this: it remembers everything else."""
+        self.all_messages = [message for message in self.all_messages if float(message.ts) > time.time() - seconds]
+        since = time.monotonic() - seconds
+        self.calls = [call for call in self.calls if call.at > since]
+        self.envelopes = [envelope for envelope in self.envelopes if envelope.sent_at > since]
+
     async def close(self) -> None:
         self._closing = True
         self.release()
