@@ -67,15 +67,15 @@ class Deadlines:
                 break
             # What expires first: of a request that is overdue for more, nothing else happens.
             for kind, carry_out in (
-                (SHRED, self._due.shred),
+                (SHRED, self._shred),
                 (EXPIRE, partial(self._expire, now=now)),
                 (ESCALATE, self._escalate),
                 (DEPART, self._depart),
                 (ERASE, partial(self._erase, now=now)),
             ):
                 try:
-                    if ids := [step.request_id for step in steps if step.step == kind]:
-                        await carry_out(ids)
+                    if due := [step for step in steps if step.step == kind]:
+                        await carry_out(due)
                 except Exception as failure:  # such a step is tried again, once its lease is over
                     failures.append(failure)
             moving = {step.request_id for step in steps if step.step == ESCALATE}
@@ -107,27 +107,30 @@ class Deadlines:
         """Give up what is being sent; it is sent again, with the same key, once its lease is over."""
         await end(*self._sending)
 
-    async def _expire(self, ids: Sequence[UUID], now: datetime) -> None:
-        await all_of(self._requests.expire(id, now) for id in ids)
+    async def _shred(self, steps: Sequence[DueStep]) -> None:
+        await self._due.shred([step.request_id for step in steps])
 
-    async def _escalate(self, ids: Sequence[UUID]) -> None:
-        async def escalate(id: UUID) -> None:
-            if not await self._requests.escalate(id):
-                await self._due.done(id, ESCALATE)
+    async def _expire(self, steps: Sequence[DueStep], now: datetime) -> None:
+        await all_of(self._requests.expire(step.request_id, now) for step in steps)
 
-        await all_of(escalate(id) for id in ids)
+    async def _escalate(self, steps: Sequence[DueStep]) -> None:
+        async def escalate(step: DueStep) -> None:
+            if not await self._requests.escalate(step.request_id):
+                await self._due.done(step)
 
-    async def _erase(self, ids: Sequence[UUID], now: datetime) -> None:
-        async def erase(id: UUID) -> None:
-            if not await self._requests.erase_as_planned(id, now):
-                await self._due.done(id, ERASE)
+        await all_of(escalate(step) for step in steps)
 
-        await all_of(erase(id) for id in ids)
+    async def _erase(self, steps: Sequence[DueStep], now: datetime) -> None:
+        async def erase(step: DueStep) -> None:
+            if not await self._requests.erase_as_planned(step.request_id, now):
+                await self._due.done(step)
 
-    async def _depart(self, ids: Sequence[UUID]) -> None:
-        for id in ids:
-            if await self._departures.move_on(id):
-                await self._due.done(id, DEPART)
+        await all_of(erase(step) for step in steps)
+
+    async def _depart(self, steps: Sequence[DueStep]) -> None:
+        for step in steps:
+            if await self._departures.move_on(step.request_id):
+                await self._due.done(step)
 
     def _begin(self, step: DueStep, now: datetime) -> None:
         self._go_on_by_itself(self._send(step, now))
@@ -152,8 +155,8 @@ class Deadlines:
             return
         try:
             if not step.step.startswith(f"{UPDATE}:"):
-                await self._notices.give(step.request_id, step.step, now)
-            elif not await self._notices.update(step.request_id, step.step, now):
+                await self._notices.give(step, now)
+            elif not await self._notices.update(step, now):
                 self.wake()
         except Exception as error:  # the lease ends, and it is tried again
             self._report("notice not given", error)

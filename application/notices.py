@@ -14,7 +14,7 @@ from typing import Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from application.ports import Clock, Directory, DueSteps, EventStore, UserEntry, VersionConflict
+from application.ports import Clock, Directory, DueStep, DueSteps, EventStore, UserEntry, VersionConflict
 from application.retries import ATTEMPTS
 from domain.callers import actor_id, person_actor
 from domain.request import Request
@@ -128,11 +128,16 @@ class Notices:
         """The channels that are set up now, each with its delay."""
         return {name: delay for name, channel in self._channels.items() if (delay := channel.delay) is not None}
 
-    async def give(self, request_id: UUID, kind: str, now: datetime) -> None:
-        """Give the notice of this channel (`notify:<channel>`) that is due, if it still is, and record it."""
-        name = kind.removeprefix(f"{NOTIFY}:")
+    async def give(self, step: DueStep, now: datetime) -> None:
+        """Give the notice of a channel (`notify:<channel>`) that is due, if it still is, and record it.
+
+        Where the request went on since the step was leased, what is due by now is another one's to give.
+        """
+        request_id, name = step.request_id, step.step.removeprefix(f"{NOTIFY}:")
         request = await self._store.request(request_id)
         notices = [] if request is None or _is_over(request, now) else request.timetable.notices(name)
+        if notices and not await self._due.holds(step):
+            return
         later = [at for at, _ in notices if at > now]
         for at, notice in notices:
             if request is None or at > now:
@@ -163,16 +168,16 @@ class Notices:
             await self._record(request_id, name, notice, to, outcome)
             return
         if later:
-            await self._due.postpone(request_id, kind, min(later))
+            await self._due.postpone(step, min(later))
         else:
-            await self._due.done(request_id, kind)
+            await self._due.done(step)
 
-    async def update(self, request_id: UUID, kind: str, now: datetime) -> bool:
-        """Have this channel (`update:<channel>`) show how the request stands: all that it ever told of it.
+    async def update(self, step: DueStep, now: datetime) -> bool:
+        """Have a channel (`update:<channel>`) show how the request stands: all that it ever told of it.
 
         False where that failed, and is to be tried again.
         """
-        channel = self._channels.get(kind.removeprefix(f"{UPDATE}:"))
+        request_id, channel = step.request_id, self._channels.get(step.step.removeprefix(f"{UPDATE}:"))
         version = 0
         while channel is not None and channel.delay is not None:
             request = await self._store.request(request_id)
@@ -187,10 +192,10 @@ class Notices:
             if wait:
                 since = now - request.modified_on
                 if since < _UPDATED_WITHIN:
-                    await self._due.postpone(request_id, kind, now + max(wait, min(since, _LONGEST_WAIT)))
+                    await self._due.postpone(step, now + max(wait, min(since, _LONGEST_WAIT)))
                     return False
                 self._report("update given up", {"channel": channel.name, "request_id": str(request_id)})
-        await self._due.done(request_id, kind)
+        await self._due.done(step)
         return True
 
     async def _show(self, channel: Channel, request: Request, reference: Mapping[str, str]) -> timedelta:

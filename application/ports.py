@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
@@ -146,6 +146,8 @@ class DueStep:
     request_id: UUID
     step: str
     due_at: datetime
+    leased_until: datetime | None = field(default=None, compare=False)
+    """Until when it is this replica's to carry out; which lease it is."""
 
 
 class DueSteps(Protocol):
@@ -159,12 +161,16 @@ class DueSteps(Protocol):
         """The database's time, and when the next step that nobody has leased is due."""
         ...
 
-    async def done(self, id: UUID, step: str) -> None:
-        """This step was carried out; not so where it has been given another time meanwhile."""
+    async def holds(self, step: DueStep) -> bool:
+        """Whether this lease of the step still stands: it was given no other time, and to nobody else, meanwhile."""
         ...
 
-    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
-        """This step is to be carried out then; not so where it has been given another time meanwhile."""
+    async def done(self, step: DueStep) -> None:
+        """This step was carried out; nothing happens where it was given another time, or to another, meanwhile."""
+        ...
+
+    async def postpone(self, step: DueStep, until: datetime) -> None:
+        """This step is to be carried out then; nothing happens where it was given another time, or to another."""
         ...
 
     async def shred(self, ids: Sequence[UUID]) -> None:

@@ -118,10 +118,10 @@ class StoredWebhooks(Protocol):
         """How many attempts were made to report this request, as far as the log goes back."""
         ...
 
-    async def record(self, attempt: Attempt) -> None:
+    async def record(self, attempt: Attempt, step: DueStep) -> None:
         """Log an attempt, and have the next one made when it says; attempts of `KEPT_FOR` ago are forgotten.
 
-        One that was made due meanwhile stays due.
+        `step` is what it was made for: one that was made due anew meanwhile stays due.
         """
         ...
 
@@ -335,7 +335,7 @@ class Reports:
         webhook = await self._stored.of_agent(agent_id)
         request = await self._store.request(step.request_id)
         if webhook is None or not webhook.enabled or request is None or request.is_open:
-            await self._due.done(step.request_id, step.step)
+            await self._due.done(step)
             return True
         assert request.closing is not None
         number = await self._stored.attempts(request.id) + 1
@@ -354,7 +354,7 @@ class Reports:
             duration=answered.duration,
             next_at=next_attempt(request, number, at, answered.after) if again else None,
         )
-        await self._stored.record(attempt)
+        await self._stored.record(attempt, step)
         self._count(attempt.outcome)
         return attempt.next_at is None
 

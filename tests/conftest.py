@@ -11,6 +11,9 @@ import pytest
 from interfaces.postgres.migrate import migrate
 from tests.support.postgres import TestServer
 from tests.support.service import Service, service
+from tests.support.type_adapters import keep_type_adapters
+
+keep_type_adapters()
 
 LONGEST = (
     "acceptance/test_schemathesis", "acceptance/test_directory", "acceptance/test_conventions", "web/test_forms",

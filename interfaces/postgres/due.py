@@ -16,11 +16,10 @@ LEASE_SECONDS = 30
 STEPS_DUE = "steps due"
 """The payload of a NOTIFY that says that something is due that the log does not tell of."""
 
-# A step that was given another time meanwhile has no lease any more, and stays.
-DONE = "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL"
+# A step that was given another time meanwhile has no lease any more, or another one, and stays.
+DONE = "DELETE FROM due_steps WHERE request_id = %s AND step = %s AND leased_until = %s"
 POSTPONE = (
-    "UPDATE due_steps SET due_at = %s, leased_until = NULL"
-    " WHERE request_id = %s AND step = %s AND leased_until IS NOT NULL"
+    "UPDATE due_steps SET due_at = %s, leased_until = NULL WHERE request_id = %s AND step = %s AND leased_until = %s"
 )
 
 
@@ -40,7 +39,7 @@ class PostgresDueSteps:
                 "  ORDER BY due_at LIMIT %s FOR UPDATE OF due_steps SKIP LOCKED),"
                 " leased AS (UPDATE due_steps SET leased_until = time.now + make_interval(secs => %s)"
                 "  FROM due, time WHERE due_steps.request_id = due.request_id AND due_steps.step = due.step"
-                "  RETURNING due_steps.request_id, due_steps.step, due_steps.due_at)"
+                "  RETURNING due_steps.request_id, due_steps.step, due_steps.due_at, due_steps.leased_until)"
                 " SELECT time.now, leased.* FROM time LEFT JOIN leased ON true ORDER BY leased.due_at",
                 (limit, LEASE_SECONDS),
             )
@@ -59,13 +58,21 @@ class PostgresDueSteps:
         assert row is not None
         return row[0], row[1]
 
-    async def done(self, id: UUID, step: str) -> None:
+    async def holds(self, step: DueStep) -> bool:
         async with reached(self._pool) as connection:
-            await connection.execute(DONE, (id, step))
+            cursor = await connection.execute(
+                "SELECT 1 FROM due_steps WHERE request_id = %s AND step = %s AND leased_until = %s",
+                (step.request_id, step.step, step.leased_until),
+            )
+            return await cursor.fetchone() is not None
 
-    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
+    async def done(self, step: DueStep) -> None:
         async with reached(self._pool) as connection:
-            await connection.execute(POSTPONE, (until, id, step))
+            await connection.execute(DONE, (step.request_id, step.step, step.leased_until))
+
+    async def postpone(self, step: DueStep, until: datetime) -> None:
+        async with reached(self._pool) as connection:
+            await connection.execute(POSTPONE, (until, step.request_id, step.step, step.leased_until))
 
     async def shred(self, ids: Sequence[UUID]) -> None:
         async with reached(self._pool) as connection:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import psycopg
 
+from application.ports import DueStep
 from application.webhooks import KEPT_FOR, Attempt, ListedWebhook, WebhookEntry, step_of
 from interfaces.postgres.clock import DatabaseClock
 from interfaces.postgres.due import DONE, POSTPONE, STEPS_DUE
@@ -91,8 +92,8 @@ class PostgresWebhooks:
 
         return await reading(self._pool, query)
 
-    async def record(self, attempt: Attempt) -> None:
-        due = (attempt.request_id, step_of(attempt.agent_id))
+    async def record(self, attempt: Attempt, step: DueStep) -> None:
+        lease = (step.request_id, step.step, step.leased_until)
         async with reached(self._pool) as connection:
             async with connection.transaction():
                 await connection.execute(
@@ -106,9 +107,9 @@ class PostgresWebhooks:
                 )
                 # Leased still: not where somebody wanted it reported anew meanwhile.
                 if attempt.next_at is None:
-                    await connection.execute(DONE, due)
+                    await connection.execute(DONE, lease)
                 else:
-                    await connection.execute(POSTPONE, (attempt.next_at, *due))
+                    await connection.execute(POSTPONE, (attempt.next_at, *lease))
             await self._forget(connection, attempt)
 
     async def _forget(self, connection: psycopg.AsyncConnection, attempt: Attempt) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from application.notices import Message, NobodyToTell, Notices, PermanentFailure, TemporaryFailure
-from application.ports import Directory, DueSteps, EventStore, UserEntry, VersionConflict
+from application.ports import Directory, DueStep, DueSteps, EventStore, UserEntry, VersionConflict
 from domain.answers import Answer, Question
 from domain.assignment import Decision
 from domain.callers import AgentCaller, PersonCaller, Role, Via
@@ -86,12 +86,17 @@ class Due:
 
     def __init__(self) -> None:
         self.said: list[tuple[str, datetime | None]] = []
+        self.lost = False
+        """Whether another one has the lease by now."""
 
-    async def done(self, id: UUID, step: str) -> None:
-        self.said.append((step, None))
+    async def holds(self, step: DueStep) -> bool:
+        return not self.lost
 
-    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
-        self.said.append((step, until))
+    async def done(self, step: DueStep) -> None:
+        self.said.append((step.step, None))
+
+    async def postpone(self, step: DueStep, until: datetime) -> None:
+        self.said.append((step.step, until))
 
 
 class World:
@@ -134,10 +139,13 @@ class World:
             **more,
         )
 
+    def step(self, kind: str, due_at: datetime) -> DueStep:
+        return DueStep(self.id, kind, due_at)
+
     async def give(self, at: float, kind: str = KIND) -> None:
         """So many minutes after it was asked, the step of this kind comes."""
         self.clock.time = START + minutes(at)
-        await self.notices.give(self.id, kind, self.clock.time)
+        await self.notices.give(self.step(kind, self.clock.time), self.clock.time)
 
     def happens(self, what: Callable[[Request], Any]) -> None:
         """Something happens to the request, by another replica."""
@@ -306,6 +314,14 @@ async def test_nothing_is_sent_of_a_request_whose_deadline_has_passed() -> None:
     world = World(expires_at=START + minutes(2))
     await world.give(2)
     assert (world.sent, world.recorded, world.due.said) == ([], [], [(KIND, None)])
+
+
+async def test_nothing_is_sent_by_who_has_lost_the_lease() -> None:
+    """The request went on since, and what is due by now is leased anew."""
+    world = World()
+    world.due.lost = True
+    await world.give(2)
+    assert (world.sent, world.due.said) == ([], [])
 
 
 async def test_nothing_is_sent_of_a_request_that_there_is_not() -> None:
@@ -572,7 +588,7 @@ async def test_two_replicas_that_gave_the_same_notice_record_it_once() -> None:
 
     async def other(message: Message) -> None:
         world.slack.before = None
-        await world.noticing().give(world.id, KIND, world.clock.time)
+        await world.noticing().give(world.step(KIND, world.clock.time), world.clock.time)
 
     world.slack.before = other
     await world.give(2)
@@ -622,7 +638,7 @@ async def test_whatever_the_channel_ever_told_of_it_shows_how_it_stands() -> Non
     await world.give(2)
     await world.give(32)
     world.happens(answer(33))
-    assert await world.notices.update(world.id, UPDATE, START + minutes(33))
+    assert await world.notices.update(world.step(UPDATE, START), START + minutes(33))
     assert world.slack.updated == [("deploy", "Responded", "1"), ("deploy", "Responded", "2")]
     assert world.due.said[-1] == (UPDATE, None)
 
@@ -640,7 +656,7 @@ async def test_what_changes_in_the_middle_is_shown_in_the_end() -> None:
         await deliver(request, reference)
 
     world.slack.update = slow  # type: ignore[method-assign]
-    assert await world.notices.update(world.id, UPDATE, START + minutes(4))
+    assert await world.notices.update(world.step(UPDATE, START), START + minutes(4))
     assert [status for _, status, _ in world.slack.updated] == ["Requested", "Cancelled"]
 
 
@@ -659,7 +675,7 @@ async def test_what_fails_for_now_is_tried_again(failure: Exception, after: floa
     await shown(world)
     world.slack.update_failures.append(failure)
     now = START + minutes(3) + timedelta(seconds=after)
-    assert not await world.notices.update(world.id, UPDATE, now)
+    assert not await world.notices.update(world.step(UPDATE, START), now)
     assert world.due.said[-1] == (UPDATE, now + timedelta(seconds=wait))
 
 
@@ -669,7 +685,7 @@ async def test_what_fails_for_good_or_for_a_day_is_given_up() -> None:
         world = World()
         await shown(world)
         world.slack.update_failures.append(failure)
-        assert await world.notices.update(world.id, UPDATE, START + minutes(3 + later))
+        assert await world.notices.update(world.step(UPDATE, START), START + minutes(3 + later))
         assert world.due.said[-1] == (UPDATE, None)
         assert world.reported
 
@@ -680,7 +696,7 @@ async def test_a_channel_that_is_not_set_up_shows_nothing() -> None:
     await shown(world)
     world.slack.delay = None
     for kind in (UPDATE, "update:pigeon"):
-        assert await world.notices.update(world.id, kind, START + minutes(3))
+        assert await world.notices.update(world.step(kind, START), START + minutes(3))
         assert world.due.said[-1] == (kind, None)
     assert world.slack.updated == []
 
@@ -693,9 +709,9 @@ async def test_what_was_given_without_a_word_of_it_is_found_and_shown(goes_on: C
     world.slack.lost[key] = reference
     world.happens(goes_on)
     now = START + minutes(3)
-    assert not await world.notices.update(world.id, UPDATE, now)
+    assert not await world.notices.update(world.step(UPDATE, START), now)
     assert (world.recorded, world.due.said[-1]) == ([], (UPDATE, now + timedelta(seconds=25)))
-    assert await world.notices.update(world.id, UPDATE, now + timedelta(seconds=25))
+    assert await world.notices.update(world.step(UPDATE, START), now + timedelta(seconds=25))
     assert world.outcomes == [("notify", 1, USER_ANNA, None)]
     assert [ts for _, _, ts in world.slack.updated] == ["9"]
     assert (world.recorded[0].reference, world.due.said[-1]) == (reference, (UPDATE, None))
@@ -709,5 +725,5 @@ async def test_nothing_is_looked_for_where_nothing_was_due() -> None:
             await world.give(2)
         world.slack.lost[f"{world.id}/slack/notify/{USER_ANNA}"] = {"channel": "slack", "ts": "9"}
         world.happens(answer(at))
-        assert await world.notices.update(world.id, UPDATE, START + minutes(at))
+        assert await world.notices.update(world.step(UPDATE, START), START + minutes(at))
         assert len(world.recorded) == given

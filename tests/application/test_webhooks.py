@@ -71,7 +71,7 @@ class World:
     async def attempts(self, request_id: UUID) -> int:
         return 0
 
-    async def record(self, attempt: Attempt) -> None:
+    async def record(self, attempt: Attempt, step: DueStep) -> None:
         self.recorded.append(attempt)
 
     async def _shown(self, request: Request) -> Mapping[str, Any]:

@@ -302,10 +302,13 @@ class Steps:
     async def shred(self, ids: Sequence[UUID]) -> None:
         raise AssertionError("nothing is due")
 
-    async def done(self, id: UUID, step: str) -> None:
+    async def holds(self, step: DueStep) -> bool:
         raise AssertionError("nothing is due")
 
-    async def postpone(self, id: UUID, step: str, until: datetime) -> None:
+    async def done(self, step: DueStep) -> None:
+        raise AssertionError("nothing is due")
+
+    async def postpone(self, step: DueStep, until: datetime) -> None:
         raise AssertionError("nothing is due")
 
     async def looked(self, times: int) -> None:

@@ -22,7 +22,7 @@ def keep_type_adapters() -> None:
 def _kept_adapter(declared: Any, *, config: Any = None) -> TypeAdapter[Any]:
     if config is not None:
         return TypeAdapter(declared, config=config)
-    said = declared, repr(declared)  # the same type, and told alike: defaults, bounds and names are in its metadata
-    if said not in _kept:
-        _kept[said] = TypeAdapter(declared)
-    return _kept[said]
+    key = declared.__origin__, repr(declared)  # the type, and what is said of it: bounds, names, a default
+    if key not in _kept:
+        _kept[key] = TypeAdapter(declared)
+    return _kept[key]

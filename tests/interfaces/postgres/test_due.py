@@ -140,16 +140,32 @@ async def test_what_is_done_or_put_off(database: str, due: PostgresDueSteps) -> 
     """Done, it is gone; put off, it comes then. Neither where it was given another time meanwhile."""
     done, put_off, moved = step(), step(), step()
     await plan(database, done, put_off, moved)
-    await due.lease(10)
+    leased = {each.request_id: each for each in (await due.lease(10))[1]}
     await plan(database, step(FUTURE, id=moved.request_id))
-    await due.done(done.request_id, EXPIRE)
-    await due.postpone(put_off.request_id, EXPIRE, PAST + timedelta(days=1))
-    await due.done(moved.request_id, EXPIRE)
-    await due.postpone(moved.request_id, EXPIRE, PAST)
+    await due.done(leased[done.request_id])
+    await due.postpone(leased[put_off.request_id], PAST + timedelta(days=1))
+    await due.done(leased[moved.request_id])
+    await due.postpone(leased[moved.request_id], PAST)
     assert await table(database) == [
         (put_off.request_id, EXPIRE, PAST + timedelta(days=1), None),
         (moved.request_id, EXPIRE, FUTURE, None),
     ]
+
+
+async def test_whoever_lost_its_lease_decides_nothing(database: str, due: PostgresDueSteps) -> None:
+    """The step was set anew, and another one is at it by now."""
+    planned = step()
+    await plan(database, planned)
+    (lost,) = (await due.lease(10))[1]
+    await plan(database, planned)
+    (held,) = (await due.lease(10))[1]
+    kept = await table(database)
+    assert [await due.holds(each) for each in (lost, held)] == [False, True]
+    await due.done(lost)
+    await due.postpone(lost, FUTURE)
+    assert await table(database) == kept
+    await due.done(held)
+    assert await table(database) == []
 
 
 async def test_leases_keep_replicas_apart(database: str) -> None:
