@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import threading
 from pathlib import Path
 
 import handraise
+import pytest
 from handraise import AsyncClient, Client
 from handraise.errors import HandraiseError
 from handraise.testing import Unanswered, answers
+
+from tests.support.processes import ServerProcess, until
 
 ROOT = Path(__file__).parents[3]
 HOW_TO = (ROOT / "docs" / "how-to" / "agents.md").read_text(encoding="utf-8")
@@ -71,3 +75,24 @@ def test_every_call_and_every_exception_is_in_the_reference() -> None:
 def _is_exception(name: str) -> bool:
     value = getattr(handraise, name)
     return isinstance(value, type) and issubclass(value, HandraiseError)
+
+
+def test_any_function_calling_api_can_ask(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's program, against a server, with a person who approves."""
+    page = (ROOT / "docs" / "how-to" / "function-calling.md").read_text(encoding="utf-8")
+    ((program, shown),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
+    monkeypatch.setenv("HANDRAISE_URL", server.url)
+    monkeypatch.setenv("HANDRAISE_API_KEY", server.agent_key)
+
+    def approve() -> None:
+        with server.admin() as admin:
+            said = {"unique_id": "refund-17", "response": "approve"}
+            until(lambda: admin.post("/api/human-feedback/submit", json=said).status_code == 200, "it is asked")
+
+    printed = io.StringIO()
+    approving = threading.Thread(target=approve)
+    approving.start()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "program", "exec", dont_inherit=True), {})
+    approving.join()
+    assert printed.getvalue() == shown
