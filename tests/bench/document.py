@@ -1,4 +1,7 @@
-"""Put the figures of a run into docs/performance.md: `uv run --group plots python -m tests.bench.document FIGURES.json`."""
+"""Put the figures of a run into docs/performance.md.
+
+`uv run --group plots python -m tests.bench.document FIGURES`, where FIGURES is what `--json` wrote.
+"""
 
 from __future__ import annotations
 
