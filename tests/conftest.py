@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from interfaces.postgres.migrate import migrate
 from tests.support.postgres import TestServer
@@ -69,3 +70,17 @@ async def handraise(database: str, tmp_path: Path) -> AsyncIterator[Service]:
     """A whole service in this process."""
     async with service(database, tmp_path / "data") as made:
         yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def fresh(database: str, tmp_path: Path) -> AsyncIterator[Service]:
+    """The same, for a module whose tests run in one event loop, and most of which share a service."""
+    async with service(database, tmp_path / "data") as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def fresh_other(fresh: Service, database: str) -> AsyncIterator[Service]:
+    """A second replica of it."""
+    async with service(database, fresh.settings.data_dir) as replica:
+        yield replica

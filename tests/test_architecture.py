@@ -14,7 +14,7 @@ ADAPTERS = {"http", "mcp", "postgres", "push", "slack", "sse", "web", "webhooks"
 """Folders of `interfaces` that speak to one part of the world and know nothing of each other."""
 SHARED = {"outside"}
 """Folders that adapters use, and that know none of them."""
-COMPOSING = {"cli", "client"}
+COMPOSING = {"cli", "client", "demo"}
 """Folders that put adapters together, or stand alone."""
 
 

@@ -45,6 +45,7 @@ from interfaces.http.representations import Representations
 from interfaces.http.requests import request_routes
 from interfaces.http.session import IdentityProvider, session_routes
 from interfaces.http.slack import slack_routes
+from interfaces.http.stopping import CutOff
 from interfaces.http.tools import Functions, tool_routes
 from interfaces.http.webhooks import webhook_routes
 
@@ -187,7 +188,7 @@ def build_api(
     app.add_middleware(Observed, observe=observe)
     stack = app.build_middleware_stack
     # Around the whole of it: what Starlette answers to a failure of ours passes none of the above.
-    app.build_middleware_stack = lambda: SecurityHeaders(stack(), https=url.startswith("https:"))
+    app.build_middleware_stack = lambda: SecurityHeaders(CutOff(stack()), https=url.startswith("https:"))
     app.openapi = lambda: _openapi(app)
     return app
 

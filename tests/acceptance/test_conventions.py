@@ -14,10 +14,14 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from domain.callers import Role
 from interfaces.postgres.clock import DatabaseClock
+from tests.support.postgres import TestServer
 from tests.support.service import Service, service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 RECEIPT = "receipt-made-at-random-1"
@@ -52,11 +56,28 @@ CALLS = [
 ]
 
 
-@pytest.fixture
-async def other(handraise: Service, database: str) -> AsyncIterator[Service]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handraise(
+    postgres: TestServer, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    """One service for all tests that look at nothing but what they make themselves."""
+    database = await postgres.create_database(template)
+    async with service(database, tmp_path_factory.mktemp("service")) as made:
+        yield made
+    await postgres.drop_database(database)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def other(handraise: Service) -> AsyncIterator[Service]:
     """A second replica on the same database."""
-    async with service(database, handraise.settings.data_dir) as replica:
+    async with service(handraise.app.conninfo, handraise.settings.data_dir) as replica:
         yield replica
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def auditor(handraise: Service) -> httpx.AsyncClient:
+    """An auditor."""
+    return await handraise.person("auditor", Role.AUDITOR)
 
 
 def problem(response: httpx.Response, status: int, title: str | None = None) -> dict[str, Any]:
@@ -168,14 +189,14 @@ async def test_a_key_ends_at_its_instant_on_every_replica(handraise: Service, ot
         problem(await ending.get("/api/users"), 401)
 
 
-async def test_the_databases_clock_ends_a_key(handraise: Service, database: str) -> None:
+async def test_the_databases_clock_ends_a_key(fresh: Service, database: str) -> None:
     """What counts is the database's time, not the server's own."""
     until = datetime.now(UTC) + timedelta(hours=1)
-    created = await post(handraise.admin, "/api/keys", name="k", user="admin", expires_at=until.isoformat())
+    created = await post(fresh.admin, "/api/keys", name="k", user="admin", expires_at=until.isoformat())
     later = DatabaseClock("(clock_timestamp() + interval '61 minutes')")
-    async with service(database, handraise.settings.data_dir, clock=later) as then:
+    async with service(database, fresh.settings.data_dir, clock=later) as then:
         problem(await (await then.client(created.json()["key"])).get("/api/users"), 401)
-    assert (await (await handraise.client(created.json()["key"])).get("/api/users")).status_code == 200
+    assert (await (await fresh.client(created.json()["key"])).get("/api/users")).status_code == 200
 
 
 KEYS_REFUSED = [
@@ -283,10 +304,9 @@ async def test_a_key_bound_to_a_run_user_speaks_for_that_persons_runs_only(handr
     assert (await bound.post("/api/requests/implied/cancel")).status_code == 200
 
 
-async def test_who_may_read(handraise: Service) -> None:
+async def test_who_may_read(handraise: Service, auditor: httpx.AsyncClient) -> None:
     """The assignee, past assignees, the run user, the agent's owner, administrators and auditors; nobody else."""
     people = {name: await handraise.person(name) for name in ("asked", "former", "owner", "stranger")}
-    auditor = await handraise.person("auditor", Role.AUDITOR)
     added = await post(handraise.admin, "/api/agents", name="Owned", owner="owner")
     key = await post(handraise.admin, "/api/keys", name="owned", agent=added.json()["id"])
     agent = await handraise.client(key.json()["key"])
@@ -305,17 +325,16 @@ async def test_who_may_read(handraise: Service) -> None:
     assert (await people["asked"].post(f"{path}/cancel")).json()["cancelled"]["by"] == "asked"
 
 
-async def test_auditors_read_everything_and_change_nothing(handraise: Service) -> None:
+async def test_auditors_read_everything_and_change_nothing(handraise: Service, auditor: httpx.AsyncClient) -> None:
     """Even where an auditor is the run user: every write is 403, and nothing of it is done."""
-    auditor = await handraise.person("auditor", Role.AUDITOR)
-    asked = await handraise.ask(run_user="auditor", unique_id="q")
+    asked = await handraise.ask(run_user="auditor", unique_id="audited")
     closed = await handraise.ask()
     await handraise.agent.post(f"/api/requests/{closed['id']}/cancel")
     path = f"/api/requests/{asked['id']}"
     for refused in (
         await post(auditor, "/api/requests", message="x"),
         await post(auditor, f"{path}/respond", text="x"),
-        await post(auditor, "/api/human-feedback/submit", unique_id="q", response="x"),
+        await post(auditor, "/api/human-feedback/submit", unique_id="audited", response="x"),
         await auditor.post(f"{path}/cancel"),
         await post(auditor, f"{path}/reassign", to="admin"),
         await post(auditor, f"{path}/collect", receipt=RECEIPT),
@@ -333,16 +352,16 @@ async def test_auditors_read_everything_and_change_nothing(handraise: Service) -
         assert mine["items"] == (await handraise.admin.get(f"/api/{collection}")).json()["items"]
 
 
-async def test_members_see_names_only(handraise: Service) -> None:
+async def test_members_see_names_only(fresh: Service) -> None:
     """Everybody signed in may find people by id and name; addresses, roles and keys are for administrators."""
-    await post(handraise.admin, "/api/users", name="Alice Ü", email="alice@e.test", id="alice")
-    member = await handraise.person("member")
+    await post(fresh.admin, "/api/users", name="Alice Ü", email="alice@e.test", id="alice")
+    member = await fresh.person("member")
     assert (await member.get("/api/users")).json()["items"] == [
         {"id": "admin", "name": "Administrator"},
         {"id": "alice", "name": "Alice Ü"},
         {"id": "member", "name": "Member"},
     ]
-    alice = (await handraise.admin.get("/api/users")).json()["items"][1]
+    alice = (await fresh.admin.get("/api/users")).json()["items"][1]
     assert alice == {
         "id": "alice",
         "name": "Alice Ü",
@@ -429,7 +448,7 @@ async def test_a_unique_id_may_look_like_a_uuid(handraise: Service) -> None:
 async def test_a_unique_id_that_is_another_agents_request_id_is_ones_own(handraise: Service) -> None:
     """One agent's unique_id never reaches another agent's request, even if it is that request's UUID."""
     theirs = await handraise.ask(message="Theirs")
-    stranger = await handraise.another_agent("stranger")
+    stranger = await handraise.another_agent("outsider")
     mine = (await post(stranger, "/api/requests", message="Mine", unique_id=theirs["id"])).json()
     path = f"/api/requests/{theirs['id']}"
     assert (await stranger.get(path)).json() == mine
@@ -466,7 +485,7 @@ async def test_a_request_without_unique_id_gets_one(handraise: Service) -> None:
 
 async def test_a_request_has_exactly_the_fields_of_the_contract(handraise: Service) -> None:
     """All fields are there from the start, null where nothing is known; names are snake_case, people are ids."""
-    await handraise.person("alice")
+    await handraise.person("ruth")
     asked = await handraise.ask(
         unique_id="whole",
         message="m",
@@ -475,7 +494,7 @@ async def test_a_request_has_exactly_the_fields_of_the_contract(handraise: Servi
         labels={"approve": "Go"},
         run_id="r",
         run_step_id="s",
-        run_user="alice",
+        run_user="ruth",
         priority=7,
         expires_at="2030-01-02T03:04:05Z",
         ui_schema={"a": 1},
@@ -491,14 +510,14 @@ async def test_a_request_has_exactly_the_fields_of_the_contract(handraise: Servi
         "agent": "default",
         "run_id": "r",
         "run_step_id": "s",
-        "run_user": "alice",
+        "run_user": "ruth",
         "response_schema": None,
         "ui_schema": {"a": 1},
         "options": None,
         "labels": {"approve": "Go", "reject": "Reject"},
         "secret": False,
         "priority": 7,
-        "assigned_to": "alice",
+        "assigned_to": "ruth",
         "list": None,
         "claimed": False,
         "assignment": asked["assignment"],
@@ -518,12 +537,12 @@ async def test_a_request_has_exactly_the_fields_of_the_contract(handraise: Servi
         "version": 1,
     }
     assert asked["assignment"].keys() == {"level", "strategy", "candidates", "chosen", "reason", "trace"}
-    assert (asked["assignment"]["chosen"], asked["assignment"]["candidates"]) == ("alice", ["alice"])
+    assert (asked["assignment"]["chosen"], asked["assignment"]["candidates"]) == ("ruth", ["ruth"])
 
 
-async def test_every_write_answers_with_its_position_and_every_instant_is_utc(handraise: Service) -> None:
+async def test_every_write_answers_with_its_position_and_every_instant_is_utc(fresh: Service) -> None:
     """Positions rise with every write, are the ones that history shows, and a repeat answers with the first one."""
-    await handraise.person("alice")
+    await fresh.person("alice")
     positions: list[int] = []
 
     async def written(client: httpx.AsyncClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
@@ -532,34 +551,34 @@ async def test_every_write_answers_with_its_position_and_every_instant_is_utc(ha
         positions.append(response.json()["position"])
         return response.json()
 
-    await written(handraise.admin, "/api/users", 201, name="Bob")
-    await written(handraise.admin, "/api/agents", 201, name="Bot", owner="bob")
-    await written(handraise.admin, "/api/keys", 201, name="Bot key", agent="bot", expires_at="2030-01-01T00:00:00Z")
-    asked = await written(handraise.agent, "/api/requests", 201, message="x", unique_id="q", expires_in_seconds=60)
+    await written(fresh.admin, "/api/users", 201, name="Bob")
+    await written(fresh.admin, "/api/agents", 201, name="Bot", owner="bob")
+    await written(fresh.admin, "/api/keys", 201, name="Bot key", agent="bot", expires_at="2030-01-01T00:00:00Z")
+    asked = await written(fresh.agent, "/api/requests", 201, message="x", unique_id="q", expires_in_seconds=60)
     path = f"/api/requests/{asked['id']}"
-    await written(handraise.admin, f"{path}/reassign", to="alice")
-    await written(handraise.admin, "/api/human-feedback/submit", unique_id="q", response="yes")
-    await written(handraise.admin, f"{path}/erase")
-    cancelled = await written(handraise.agent, "/api/requests", 201, message="x", unique_id="c")
-    await written(handraise.agent, "/api/requests/c/cancel")
+    await written(fresh.admin, f"{path}/reassign", to="alice")
+    await written(fresh.admin, "/api/human-feedback/submit", unique_id="q", response="yes")
+    await written(fresh.admin, f"{path}/erase")
+    cancelled = await written(fresh.agent, "/api/requests", 201, message="x", unique_id="c")
+    await written(fresh.agent, "/api/requests/c/cancel")
     assert positions == sorted(set(positions))
 
-    history = (await handraise.admin.get(f"{path}/history")).json()
+    history = (await fresh.admin.get(f"{path}/history")).json()
     assert [event["position"] for event in history["items"]] == positions[3:7]
     assert history["position"] == positions[6]
-    repeat = await post(handraise.agent, "/api/requests", message="x", unique_id="c")
+    repeat = await post(fresh.agent, "/api/requests", message="x", unique_id="c")
     assert (repeat.status_code, repeat.json()["position"]) == (200, positions[-1])
-    revoked = await handraise.admin.delete("/api/keys/bot-key")
+    revoked = await fresh.admin.delete("/api/keys/bot-key")
     assert revoked.json() == {"position": positions[-1] + 1}
-    assert (await handraise.admin.get("/api/users")).json()["position"] == positions[-1] + 1
+    assert (await fresh.admin.get("/api/users")).json()["position"] == positions[-1] + 1
 
     instants = [
         value
         for source in (
-            (await handraise.agent.get(path)).json(),
-            (await handraise.agent.get(f"/api/requests/{cancelled['id']}")).json(),
+            (await fresh.agent.get(path)).json(),
+            (await fresh.agent.get(f"/api/requests/{cancelled['id']}")).json(),
             history,
-            (await handraise.admin.get("/api/keys")).json(),
+            (await fresh.admin.get("/api/keys")).json(),
         )
         for value in found_instants(source)
     ]
@@ -751,11 +770,11 @@ async def test_a_page_that_makes_no_sense_is_refused(handraise: Service) -> None
             assert response.status_code == (200 if another == path else 400), (path, another)
 
 
-async def test_lists_are_as_fresh_as_one_asks(handraise: Service, other: Service) -> None:
+async def test_lists_are_as_fresh_as_one_asks(fresh: Service, fresh_other: Service) -> None:
     """With the position of a write, every list of every replica shows that write, and says how fresh it is."""
     for number in range(5):
-        asked = await handraise.ask(message=f"Number {number}")
-        for replica in (handraise, other):
+        asked = await fresh.ask(message=f"Number {number}")
+        for replica in (fresh, fresh_other):
             for path in ("/api/requests", "/api/inbox?scope=all"):
                 page = await replica.admin.get(path, params={"min_position": asked["position"]} | scope_of(path))
                 assert page.json()["position"] >= asked["position"]
@@ -771,30 +790,30 @@ def scope_of(path: str) -> dict[str, str]:
     return dict(parse_qsl(path.partition("?")[2]))
 
 
-async def test_a_position_beyond_the_log_is_400(handraise: Service) -> None:
+async def test_a_position_beyond_the_log_is_400(fresh: Service) -> None:
     """Nobody can have been given such a position; what is no position at all is 422 by name."""
-    asked = await handraise.ask()
+    asked = await fresh.ask()
     path = f"/api/requests/{asked['id']}"
     head = asked["position"]
     one = [path, f"{path}/history", f"{path}/wait?timeout_seconds=0"]
     for path in [*LISTS, "/api/dashboard", "/api/audit/export", *one]:
-        at_head = await handraise.admin.get(path, params={"min_position": head} | scope_of(path))
+        at_head = await fresh.admin.get(path, params={"min_position": head} | scope_of(path))
         assert at_head.status_code == 200, path
         for beyond in (head + 1, 2**63 - 1):
-            refused = await handraise.admin.get(path, params={"min_position": beyond} | scope_of(path))
+            refused = await fresh.admin.get(path, params={"min_position": beyond} | scope_of(path))
             assert str(head) in problem(refused, 400)["detail"], path
         for nonsense in ("-1", "x", "1.5", str(2**63), "9" * 400):
-            assert fields(await handraise.admin.get(path, params={"min_position": nonsense})) == ["min_position"]
+            assert fields(await fresh.admin.get(path, params={"min_position": nonsense})) == ["min_position"]
 
 
-async def test_requests_are_listed_filtered_and_sorted(handraise: Service) -> None:
+async def test_requests_are_listed_filtered_and_sorted(fresh: Service) -> None:
     """Every filter narrows, every sort orders, forwards and backwards, in pages of every size; no item is an answer."""
-    await handraise.person("alice")
-    another = await handraise.another_agent("another")
+    await fresh.person("alice")
+    another = await fresh.another_agent("another")
     made = []
     for number in range(6):
         made.append(
-            await handraise.ask(
+            await fresh.ask(
                 message=f"Question {number} about {'apples' if number % 2 else 'pears'}",
                 priority=10 * (number % 3) + 1,
                 run_id=f"run-{number % 2}",
@@ -804,11 +823,11 @@ async def test_requests_are_listed_filtered_and_sorted(handraise: Service) -> No
             )
         )
     theirs = (await post(another, "/api/requests", message="Theirs")).json()
-    await post(handraise.admin, f"/api/requests/{made[5]['id']}/respond", text="yes")
-    last = (await handraise.agent.post(f"/api/requests/{made[4]['id']}/cancel")).json()
+    await post(fresh.admin, f"/api/requests/{made[5]['id']}/respond", text="yes")
+    last = (await fresh.agent.post(f"/api/requests/{made[4]['id']}/cancel")).json()
 
     async def listed(**query: Any) -> list[int]:
-        items = await paged(handraise.admin, "/api/requests", min_position=last["position"], **query)
+        items = await paged(fresh.admin, "/api/requests", min_position=last["position"], **query)
         assert all("message" not in item and "response" not in item for item in items)
         return [[*(request["id"] for request in made), theirs["id"]].index(item["id"]) for item in items]
 
@@ -870,18 +889,18 @@ async def test_a_filter_that_makes_no_sense_is_refused_by_name(handraise: Servic
     assert fields(await handraise.admin.get("/api/audit/export", params={"format": "xml"})) == ["format"]
 
 
-async def test_lists_show_what_one_may_see(handraise: Service) -> None:
+async def test_lists_show_what_one_may_see(fresh: Service) -> None:
     """Agents see their own requests, members those they have a part in, auditors all; inboxes what one may answer."""
-    alice, bob = await handraise.person("alice"), await handraise.person("bob")
-    auditor = await handraise.person("auditor", Role.AUDITOR)
-    another = await handraise.another_agent("another")
-    await handraise.ask(unique_id="for-alice", run_user="alice", priority=9)
-    await handraise.ask(unique_id="for-nobody")
-    moved = await handraise.ask(unique_id="moved", run_user="alice", priority=3)
+    alice, bob = await fresh.person("alice"), await fresh.person("bob")
+    auditor = await fresh.person("auditor", Role.AUDITOR)
+    another = await fresh.another_agent("another")
+    await fresh.ask(unique_id="for-alice", run_user="alice", priority=9)
+    await fresh.ask(unique_id="for-nobody")
+    moved = await fresh.ask(unique_id="moved", run_user="alice", priority=3)
     theirs = (await post(another, "/api/requests", message="x", unique_id="theirs")).json()
-    answered = await handraise.ask(unique_id="answered", run_user="bob")
+    answered = await fresh.ask(unique_id="answered", run_user="bob")
     await post(bob, f"/api/requests/{answered['id']}/respond", text="yes")
-    last = (await post(handraise.admin, f"/api/requests/{moved['id']}/reassign", to="bob")).json()
+    last = (await post(fresh.admin, f"/api/requests/{moved['id']}/reassign", to="bob")).json()
     assert theirs["position"] < last["position"]
 
     async def names(client: httpx.AsyncClient, path: str, **query: Any) -> list[str]:
@@ -889,21 +908,21 @@ async def test_lists_show_what_one_may_see(handraise: Service) -> None:
         return [item["unique_id"] for item in response.json()["items"]]
 
     everything = ["answered", "theirs", "moved", "for-nobody", "for-alice"]
-    assert await names(handraise.admin, "/api/requests") == everything
+    assert await names(fresh.admin, "/api/requests") == everything
     assert await names(auditor, "/api/requests") == everything
-    assert await names(handraise.agent, "/api/requests") == ["answered", "moved", "for-nobody", "for-alice"]
+    assert await names(fresh.agent, "/api/requests") == ["answered", "moved", "for-nobody", "for-alice"]
     assert await names(another, "/api/requests") == ["theirs"]
     assert await names(alice, "/api/requests") == ["moved", "for-alice"]
     assert await names(bob, "/api/requests") == ["answered", "moved"]
 
     assert await names(alice, "/api/inbox") == ["for-alice"]
     assert await names(bob, "/api/inbox", scope="all") == ["moved"]
-    assert await names(handraise.admin, "/api/inbox", scope="mine") == []
-    assert await names(handraise.admin, "/api/inbox", scope="shared") == ["for-nobody", "theirs"]
-    assert await names(handraise.admin, "/api/inbox", scope="all") == ["moved", "for-alice", "for-nobody", "theirs"]
+    assert await names(fresh.admin, "/api/inbox", scope="mine") == []
+    assert await names(fresh.admin, "/api/inbox", scope="shared") == ["for-nobody", "theirs"]
+    assert await names(fresh.admin, "/api/inbox", scope="all") == ["moved", "for-alice", "for-nobody", "theirs"]
     assert await names(auditor, "/api/inbox", scope="all") == []
     for path in ("/api/inbox", "/api/dashboard", "/api/audit", "/api/audit/export", "/api/audit/head"):
-        problem(await handraise.agent.get(path), 403)
+        problem(await fresh.agent.get(path), 403)
     for path in ("/api/audit", "/api/audit/export", "/api/audit/head"):
         problem(await alice.get(path), 403)
         assert (await auditor.get(path)).status_code == 200
@@ -967,7 +986,6 @@ async def test_of_two_collectors_at_once_one_has_the_secret(handraise: Service, 
 
 async def test_a_secret_is_nowhere_but_in_what_is_collected(handraise: Service) -> None:
     """Neither the request nor its history, a repeat, a refusal or a person's collect shows it."""
-    await handraise.person("owner")
     path = await sealed(handraise, unique_id="pw")
     everything = [
         await handraise.agent.get(path),
@@ -1036,21 +1054,21 @@ async def test_what_cannot_be_collected(handraise: Service) -> None:
     assert fields(await post(handraise.agent, f"{path}/acknowledge")) == ["receipt"]
 
 
-async def test_a_secret_is_kept_for_60_seconds_after_the_first_collect(handraise: Service, database: str) -> None:
+async def test_a_secret_is_kept_for_60_seconds_after_the_first_collect(fresh: Service, database: str) -> None:
     """A minute later even the same receipt is too late, and the answer itself is shredded."""
-    path = await sealed(handraise)
-    assert (await post(handraise.agent, f"{path}/collect", receipt=RECEIPT)).status_code == 200
+    path = await sealed(fresh)
+    assert (await post(fresh.agent, f"{path}/collect", receipt=RECEIPT)).status_code == 200
     later = DatabaseClock("(clock_timestamp() + interval '62 seconds')")
-    async with service(database, handraise.settings.data_dir, clock=later) as then:
+    async with service(database, fresh.settings.data_dir, clock=later) as then:
         await then.ask()  # brings the later time to this replica
         problem(await post(then.agent, f"{path}/collect", receipt=RECEIPT), 410, "Gone")
 
 
-async def test_a_secret_that_nobody_collects_is_kept_for_a_day(handraise: Service, database: str) -> None:
+async def test_a_secret_that_nobody_collects_is_kept_for_a_day(fresh: Service, database: str) -> None:
     """A day later it is gone, and says since when."""
-    path = await sealed(handraise)
+    path = await sealed(fresh)
     later = DatabaseClock("(clock_timestamp() + interval '25 hours')")
-    async with service(database, handraise.settings.data_dir, clock=later) as then:
+    async with service(database, fresh.settings.data_dir, clock=later) as then:
         await then.ask()
         refused = problem(await post(then.agent, f"{path}/collect", receipt=RECEIPT), 410, "Gone")
         assert "nobody collected" in refused["detail"]
@@ -1109,15 +1127,15 @@ async def test_an_open_request_is_not_erased(handraise: Service) -> None:
 # -- a database that is not there
 
 
-async def test_a_lost_database_is_503_with_retry_after(handraise: Service) -> None:
+async def test_a_lost_database_is_503_with_retry_after(fresh: Service) -> None:
     """While nothing can be written, writes are refused as unavailable and nothing is half done."""
-    asked = await handraise.ask()
-    await handraise.app.writer.stop()
-    refused = await post(handraise.agent, "/api/requests", message="x")
+    asked = await fresh.ask()
+    await fresh.app.writer.stop()
+    refused = await post(fresh.agent, "/api/requests", message="x")
     problem(refused, 503, "Unavailable")
     assert int(refused.headers["retry-after"]) >= 1
-    assert (await handraise.agent.get(f"/api/requests/{asked['id']}")).json() == asked
-    ready = await handraise.nobody.get("/readyz")
+    assert (await fresh.agent.get(f"/api/requests/{asked['id']}")).json() == asked
+    ready = await fresh.nobody.get("/readyz")
     assert (ready.status_code, ready.json()["checks"]["writer"], ready.json()["checks"]["tail"]) == (503, False, True)
 
 

@@ -139,20 +139,6 @@ async def auditor(handraise: Service) -> httpx.AsyncClient:
     return await handraise.person("auditor", Role.AUDITOR)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def fresh(database: str, tmp_path: Path) -> AsyncIterator[Service]:
-    """A service of the test's own, as it is after its first start."""
-    async with service(database, tmp_path / "data") as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def fresh_other(fresh: Service, database: str) -> AsyncIterator[Service]:
-    """A second replica on the same database."""
-    async with service(database, fresh.settings.data_dir) as replica:
-        yield replica
-
-
 async def populated(client: httpx.AsyncClient) -> httpx.AsyncClient:
     """This client of an administrator, once there are entries to name."""
     document = {

@@ -187,7 +187,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/requests/{id}/acknowledge": {"receipt": RECEIPT},
     "PATCH /api/keys/{id}": {"name": "Renamed"},
     "PUT /api/agents/{id}/webhook": {"url": HOOK},
-    "POST /api/tools/{name}": {"message_for_user": "May I?", "unique_id": "tool", "expires_in_seconds": 0.05},
+    "POST /api/tools/{name}": {"message_for_user": "May I?", "expires_in_seconds": 0.05},
     "PATCH /api/me": {"time_zone": "Europe/Berlin"},
     "PUT /api/directory": {"users": [{"id": "admin", "name": "Administrator"}]},
     "POST /api/human-feedback/slack/config": {"notification_delay_seconds": 60},
@@ -307,6 +307,7 @@ class Stage:
                 request_id = await self.closed_request_of(id)
         elif part == "tools":
             id = "human_feedback"
+            body = {**(body or {}), "unique_id": f"tool-{next(self._numbers)}"}
         elif part in DIRECTORY and "{id}" in path:
             id = await self.entry(part)
             if path.endswith("/erase"):

@@ -310,6 +310,6 @@ async def test_every_read_call_is_in_the_matrix(handraise: Service) -> None:
     paths = (await handraise.nobody.get("/openapi.json")).json()["paths"]
     served = {path for path, methods in paths.items() if path.startswith("/api") and "get" in methods}
     covered = {READS[name].partition("?")[0].replace("the-request", "{id}") for name in matrix(OPEN)}
-    elsewhere = {"/api/stream", "/api/sign-in", "/api/session", "/api/push", "/api/webhooks"}
+    elsewhere = {"/api/stream", "/api/sign-in", "/api/session", "/api/push", "/api/webhooks", "/api/tools"}
     elsewhere |= {path for path in served if path.startswith("/api/agents/{id}/webhook")}
     assert served - elsewhere == covered

@@ -108,7 +108,8 @@ class Cluster:
     async def stop_server(self, chance: random.Random) -> None:
         """SIGTERM, as a rolling upgrade does, and started again."""
         server = chance.choice(self.servers)
-        assert await asyncio.to_thread(server.terminate) == 0, server.log[-3000:]
+        # 1 where the time to stop in good order was over, since the database was away.
+        assert await asyncio.to_thread(server.terminate) in (0, 1), server.log[-3000:]
         server.launch()
 
     async def freeze_server(self, chance: random.Random) -> None:

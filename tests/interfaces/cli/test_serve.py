@@ -89,13 +89,14 @@ async def test_stopping_ends_every_wait_with_the_present_state(database: str, tm
 
 
 def test_nothing_holds_up_a_stop_for_longer_than_allowed(database: str, tmp_path: Path) -> None:
-    """A write that is stuck in the database is given up when `stop_seconds` are over."""
+    """A write that is stuck in the database is given up when `stop_seconds` are over; whoever asked is told so."""
     with (
         ServerProcess(tmp_path / "data", database, stop_seconds=2) as server,
         psycopg.connect(database) as connection,
     ):
         connection.execute("LOCK TABLE handraise_events IN ACCESS EXCLUSIVE MODE")
-        asking = threading.Thread(target=_ask, args=(server,), daemon=True)
+        replies: list[httpx.Response] = []
+        asking = threading.Thread(target=lambda: replies.append(_ask(server)), daemon=True)
         asking.start()
         until(lambda: _stuck_write(database), "the write is stuck")
         began = time.monotonic()
@@ -104,6 +105,9 @@ def test_nothing_holds_up_a_stop_for_longer_than_allowed(database: str, tmp_path
         assert "the time to stop in good order is over" in server.log
         connection.rollback()
         asking.join(PATIENCE)
+        (reply,) = replies
+        assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
+        assert "make the same call again" in reply.json()["detail"]
 
 
 def test_a_port_in_use_is_refused_before_anything_is_done(server: ServerProcess, tmp_path: Path) -> None:
@@ -175,12 +179,9 @@ def test_the_line_to_try_begins_as_the_server_was_started(monkeypatch: pytest.Mo
     assert command("serve") == "uv run handraise serve"
 
 
-def _ask(server: ServerProcess) -> None:
-    try:
-        with server.agent() as agent:
-            agent.post("/api/requests", json={"message": "Stuck?"})
-    except httpx.HTTPError:
-        pass  # the server went away in the middle: that is the point
+def _ask(server: ServerProcess) -> httpx.Response:
+    with server.agent() as agent:
+        return agent.post("/api/requests", json={"message": "Stuck?"})
 
 
 def _stuck_write(database: str) -> bool:

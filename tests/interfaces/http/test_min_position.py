@@ -20,8 +20,11 @@ async def other(handraise: Service, database: str) -> AsyncIterator[Service]:
         yield replica
 
 
-NOT_READ = ("/api/stream", "/api/sign-in", "/api/session", "/api/push", "/api/human-feedback/slack/connection")
-"""The live stream resumes by a position of its own; sessions, browsers and connections do not stand in the log."""
+NOT_READ = (
+    *("/api/stream", "/api/sign-in", "/api/session", "/api/push", "/api/human-feedback/slack/connection"),
+    "/api/tools",
+)
+"""The live stream resumes by a position of its own; sessions, browsers, connections, tools do not stand in the log."""
 
 
 async def reads(handraise: Service) -> dict[str, dict[str, Any]]:
