@@ -17,14 +17,15 @@ from tests.support.type_adapters import keep_type_adapters
 keep_type_adapters()
 
 LONGEST = (
-    "acceptance/test_schemathesis", "acceptance/test_directory", "acceptance/test_conventions", "web/test_forms",
-    "acceptance/test_sign_in", "interfaces/cli/test_secret", "acceptance/test_slack_config",
-    "acceptance/test_webhooks", "acceptance/test_mcp", "acceptance/test_crash", "projections/test_replay",
+    "acceptance/test_schemathesis", "web/test_forms", "acceptance/test_mcp", "interfaces/cli/test_secret",
+    "acceptance/test_crash", "acceptance/test_webhooks", "acceptance/test_actor", "acceptance/test_sign_in",
+    "projections/test_replay", "acceptance/test_slack_config", "acceptance/test_slack_notices",
     "acceptance/test_slack_answers", "interfaces/client/test_asking", "acceptance/test_push",
-    "acceptance/test_slack_notices", "acceptance/test_routing_concurrency", "docs/test_snippets",
-    "acceptance/test_permissions", "bench/test_bench_smoke", "acceptance/test_slack_connection",
-    "interfaces/postgres/test_rotation", "acceptance/test_oidc", "acceptance/test_ladder", "acceptance/test_actor",
-    "web/test_accessibility", "web/test_first_steps", "acceptance/test_time", "acceptance/test_secrets",
+    "acceptance/test_routing_concurrency", "docs/test_snippets", "acceptance/test_permissions",
+    "acceptance/test_directory", "bench/test_bench_smoke", "acceptance/test_slack_connection",
+    "interfaces/postgres/test_rotation", "acceptance/test_conventions", "acceptance/test_oidc",
+    "acceptance/test_ladder", "web/test_accessibility", "web/test_first_steps", "acceptance/test_time",
+    "acceptance/test_secrets",
 )  # fmt: skip
 """Modules in the order in which they are begun, before all others: whoever begins a long one last works alone."""
 
