@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -214,6 +215,13 @@ def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
     rejected = {"approved": False, "note": "still in use", "reason": "still in use"}
     changed = {"approved": True, "arguments": {"path": "older.log"}}
+
+    def reply(request: Request) -> Any:
+        """By what is to be deleted: the calls run side by side, and either may ask first."""
+        if "todo.txt" in json.dumps(request):
+            return rejected
+        return True if request["message"] == "May `delete` run?" else changed
+
     monkeypatch.chdir(tmp_path)
     programs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     assert len(programs) == PAGE.read_text(encoding="utf-8").count("```python") == 3
@@ -221,8 +229,7 @@ def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         names = {"__name__": "program", "model": ScriptedModel([calls, ModelStep(responder=repeat)])}
         source = program.replace('name="Caretaker"', 'name="Caretaker", model=model')
         code = compile(source, "program", "exec", dont_inherit=True)
-        replies = {"May `delete` run?": [True, rejected], "May `delete` run with these arguments?": [changed, rejected]}
-        with answers(replies), contextlib.redirect_stdout(io.StringIO()) as printed:
+        with answers(reply), contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, names)
         assert printed.getvalue() == shown, program
 
