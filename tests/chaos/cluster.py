@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import random
 import secrets
@@ -49,6 +50,9 @@ class Cluster:
             )
             for number, line in enumerate(lines)
         ]
+        self._away: set[ServerProcess] = set()
+        """Servers that are down on purpose, for a while."""
+
         self._http = [
             httpx.AsyncClient(
                 base_url=server.url,
@@ -81,9 +85,17 @@ class Cluster:
 
     async def ready(self) -> None:
         """Returns once both servers are, and both hear Slack."""
-        for server in self.servers:
-            await asyncio.to_thread(server.until_ready, PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            for server in self.servers:
+                while not await self._is_ready(server):
+                    await asyncio.sleep(0.1)
         await self.slack.connected(len(self.servers))
+
+    async def _is_ready(self, server: ServerProcess) -> bool:
+        try:
+            return (await self._http[self.servers.index(server)].get("/readyz")).status_code == 200
+        except httpx.TransportError:
+            return False
 
     async def metric(self, number: int, name: str) -> float:
         """A gauge of one server."""
@@ -93,31 +105,46 @@ class Cluster:
 
     async def close(self) -> None:
         """Stop the servers; each must end by itself, with exit code 0."""
+        self._away.update(self.servers)
         codes = await asyncio.gather(*(asyncio.to_thread(server.terminate) for server in self.servers))
         assert codes == [0] * len(codes), [server.log[-3000:] for server in self.servers]
+
+    async def supervise(self) -> None:
+        """Start every server again that has ended, as a supervisor does: one ends by itself where it starts while its
+        database is away."""
+        while True:
+            for server in self.servers:
+                if not server.running and server not in self._away:
+                    server.launch()
+            await asyncio.sleep(0.5)
 
     # -- what can befall it
 
     async def kill_server(self, chance: random.Random) -> None:
         """SIGKILL, and started again after a while."""
         server = chance.choice(self.servers)
+        self._away.add(server)
         server.kill()
         await asyncio.sleep(chance.random())
         server.launch()
+        self._away.discard(server)
 
     async def stop_server(self, chance: random.Random) -> None:
         """SIGTERM, as a rolling upgrade does, and started again."""
         server = chance.choice(self.servers)
         # 1 where the time to stop in good order was over, since the database was away.
+        self._away.add(server)
         assert await asyncio.to_thread(server.terminate) in (0, 1), server.log[-3000:]
         server.launch()
+        self._away.discard(server)
 
     async def freeze_server(self, chance: random.Random) -> None:
         """SIGSTOP for a while, so that it acts on what it knew before."""
-        process = psutil.Process(chance.choice(self.servers).pid)
-        process.suspend()
-        await asyncio.sleep(0.5 + 2.5 * chance.random())
-        process.resume()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended, and is being started
+            process = psutil.Process(chance.choice(self.servers).pid)
+            process.suspend()
+            await asyncio.sleep(0.5 + 2.5 * chance.random())
+            process.resume()
 
     async def kill_postgres(self, chance: random.Random) -> None:
         """SIGKILL of the database."""
@@ -181,6 +208,8 @@ async def cluster() -> AsyncIterator[Cluster]:
             await asyncio.to_thread(server.start)
         await _people(made)
         await made.ready()
+        supervisor = asyncio.create_task(made.supervise())
+        stack.callback(supervisor.cancel)
         try:
             yield made
         except BaseException as error:
