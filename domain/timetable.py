@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from domain.escalation import Rung, ladder
 from domain.strategies import (
@@ -91,6 +91,10 @@ def make_plan(
     return plan
 
 
+_Name: TypeAlias = tuple[str, int, str | None]
+"""Step, attempt and recipient of a notice."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A notice that is to be given: which step it is, when, to whom (None: whoever is responsible then)."""
@@ -99,6 +103,11 @@ class Notice:
     at: datetime
     attempt: int = 1
     to: str | None = None
+
+    @property
+    def name(self) -> _Name:
+        """What it is known by, whenever it is given."""
+        return self.step, self.attempt, self.to
 
 
 @dataclass(slots=True)
@@ -111,7 +120,7 @@ class _Channel:
     reminded: int = 0
     """How many of them were given, or tried."""
 
-    given_up: list[Notice] = field(default_factory=list[Notice])
+    given_up: dict[_Name, Notice] = field(default_factory=dict[_Name, Notice])
     """Notices that were due, and not wanted any more when the request moved; one may be on its way."""
 
     owes: bool = False
@@ -158,7 +167,7 @@ class Timetable:
             self._rung_due = at + self._rungs[self._rung].after
         for channel in self._channels.values():
             untold = channel.owes or any(notice.to is None and _kind(notice.step) != REMIND for notice in channel.queue)
-            channel.given_up += [notice for notice in channel.queue if _may_be_given(notice, at)]
+            channel.given_up |= {notice.name: notice for notice in channel.queue if _may_be_given(notice, at)}
             channel.queue.clear()
             channel.owes = cause == "claimed" and untold
             if cause == "escalated":
@@ -185,8 +194,8 @@ class Timetable:
         if of is None:
             return False
         if given is None:
-            is_it = [(step, attempt, to), (step, attempt, None)]
-            of.given_up = [each for each in of.given_up if (each.step, each.attempt, each.to) not in is_it]
+            for whom in (to, None):
+                of.given_up.pop((step, attempt, whom), None)
             return False
         of.queue.remove(given)
         of.reminded += attempt == 1 and _kind(step) == REMIND
@@ -254,9 +263,8 @@ class Timetable:
 
     def was_given_up(self, channel: str, notice: Notice) -> bool:
         """Whether this notice was planned, and then not wanted any more."""
-        wanted = (notice.step, notice.attempt, notice.to)
         of = self._channels.get(channel)
-        return of is not None and any((each.step, each.attempt, each.to) == wanted for each in of.given_up)
+        return of is not None and notice.name in of.given_up
 
     def unsettled(self, channel: str, closed_at: datetime | None) -> list[Notice]:
         """Notices that this channel may have given although nothing says so: a crash came between, or will.
@@ -267,7 +275,7 @@ class Timetable:
         if of is None:
             return []
         left = [] if closed_at is None else [notice for notice in of.queue if _may_be_given(notice, closed_at)]
-        return of.given_up + left
+        return [*of.given_up.values(), *left]
 
     @property
     def channels(self) -> list[str]:

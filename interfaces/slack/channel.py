@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -34,6 +34,7 @@ _LATE = timedelta(seconds=10)
 _PAGE, _PAGES = 200, 3
 _CLOCKS_APART = timedelta(minutes=1)
 _LONGEST_PAUSE = 5.0
+_NOT_SET_UP = "there is no bot token that can be read: set it again"
 _NO_SENSE = "what answered is not Slack, or makes no sense"
 _TS = re.compile(r"\d{1,20}\.\d{1,10}", re.ASCII)
 
@@ -73,49 +74,47 @@ class SlackChannel:
 
     async def deliver(self, message: Message) -> dict[str, str] | None:
         """Post it, unless it is there already. The reference says where it stands."""
-        settings = self._settings()
-        token, channel = settings.bot_token, settings.channel_id
-        if token is None or channel is None:
-            raise TemporaryFailure("there is no bot token that can be read: set it again")
-        with self._failures(token):
-            client = await web_client(token, self._api_url, _SECONDS)
+        channel = self._channel()
+        async with self._client() as client:
             if self._may_be_there(message):
                 found = await self._find(client, channel, message.request, lambda key: key == message.key)
                 if found:
                     return found[message.key]
             lead, agent = await self._lead(client, message), await self._agent(message.request)
-            await self._wait_for_pause(token)
+            await self._wait_for_pause(client)
             return await self._post(client, channel, message, lead, agent)
 
     async def update(self, request: Request, reference: Mapping[str, str]) -> None:
         """Who is asked now, or how it ended; what may be pressed goes with the end."""
-        token = self._settings().bot_token
-        if token is None:
-            raise TemporaryFailure("there is no bot token that can be read: set it again")
-        with self._failures(token):
-            client = await web_client(token, self._api_url, _SECONDS)
+        async with self._client() as client:
             lead = await self._asked_now(client, request) if request.is_open else await self._words.ending(request)
             text, made = self._shown(request, lead, await self._agent(request))
-            await self._wait_for_pause(token)
+            await self._wait_for_pause(client)
             await by_bot(client.chat_update(channel=reference["channel"], ts=reference["ts"], text=text, blocks=made))
 
     async def find(self, request: Request) -> Mapping[str, dict[str, str]]:
         """Looks through what the channel says since the request was asked."""
-        settings = self._settings()
-        token, channel = settings.bot_token, settings.channel_id
-        if token is None or channel is None:
-            raise TemporaryFailure("there is no bot token that can be read: set it again")
-        with self._failures(token):
-            client = await web_client(token, self._api_url, _SECONDS)
+        channel = self._channel()
+        async with self._client() as client:
             found = await self._find(client, channel, request, lambda key: key.startswith(f"{request.id}/{self.name}/"))
         known = request.shown.get(self.name, ())
         return {key: reference for key, reference in found.items() if reference not in known}
 
-    @contextmanager
-    def _failures(self, token: str) -> Iterator[None]:
-        """What went wrong with a call, as notices know it."""
+    def _channel(self) -> str:
+        """The channel that is configured."""
+        channel = self._settings().channel_id
+        if channel is None:
+            raise TemporaryFailure(_NOT_SET_UP)
+        return channel
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[AsyncWebClient]:
+        """Calls as our bot; what goes wrong with one is told as notices know it."""
+        token = self._settings().bot_token
+        if token is None:
+            raise TemporaryFailure(_NOT_SET_UP)
         try:
-            yield
+            yield await web_client(token, self._api_url, _SECONDS)
         except NoAnswer as failure:
             raise TemporaryFailure(str(failure)) from None
         except TimeoutError:
@@ -151,11 +150,11 @@ class SlackChannel:
             raise NoAnswer(_NO_SENSE)
         return reference
 
-    async def _wait_for_pause(self, token: str) -> None:
+    async def _wait_for_pause(self, client: AsyncWebClient) -> None:
         """Slack asked to be left alone: a little is waited here, more is left to the next attempt."""
         paused, until = self._paused
         left = until - _now()
-        if paused != token or left <= 0:
+        if paused != client.token or left <= 0:
             return
         if left > _LONGEST_PAUSE:
             raise TemporaryFailure("Slack takes no more calls just now (ratelimited)", timedelta(seconds=left))

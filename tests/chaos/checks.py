@@ -68,7 +68,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any] | None:
 async def check_slack(cluster: Cluster, done: list[Done]) -> None:
     """Each person who was asked was told at most once, and no message of a closed request can be answered."""
     for each in done:
-        about = [message for message in cluster.slack.messages if each.unique_id in message.text.split()]
+        about = cluster.messages_about(each.unique_id)
         assert len(about) <= (2 if each.kind == "_escalated" else 1), [message.text for message in about]
         try:
             async with asyncio.timeout(PATIENCE):

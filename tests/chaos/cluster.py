@@ -20,7 +20,7 @@ import psutil
 from interfaces.postgres.embedded import EmbeddedPostgres
 from tests.chaos.line import Line
 from tests.support.processes import ServerProcess
-from tests.support.slack import APP_TOKEN, BOT_TOKEN, CHANNEL, FakeSlack, User, fake_slack
+from tests.support.slack import APP_TOKEN, BOT_TOKEN, CHANNEL, FakeSlack, Message, User, fake_slack
 
 PATIENCE = 120.0
 """Seconds after which something that should have come right again counts as broken."""
@@ -96,6 +96,10 @@ class Cluster:
             return (await self._http[self.servers.index(server)].get("/readyz")).status_code == 200
         except httpx.TransportError:
             return False
+
+    def messages_about(self, unique_id: str) -> list[Message]:
+        """What stands in Slack of this request, whose message is its name."""
+        return [message for message in self.slack.messages if unique_id in message.text.split()]
 
     async def metric(self, number: int, name: str) -> float:
         """A gauge of one server."""

@@ -172,13 +172,9 @@ class Load:
 
     async def _posted(self, done: Done) -> Message:
         async with asyncio.timeout(PATIENCE):
-            while True:
-                for message in self._cluster.slack.messages:
-                    if message.metadata and message.metadata["event_payload"].get("unique_id") == done.unique_id:
-                        return message
-                    if done.unique_id in message.text:
-                        return message
+            while not (found := self._cluster.messages_about(done.unique_id)):
                 await asyncio.sleep(0.05)
+            return found[0]
 
     async def _respond(self, done: Done, who: str, text: str) -> int:
         return await self._write(done, who, "respond", {"text": text})
