@@ -7,11 +7,11 @@ import type { FieldProblem } from "../api/client";
 import { useAgents } from "../api/names";
 import { say } from "../lib/notify";
 import { strings } from "../strings";
+import { DiscardQuestion } from "./DiscardQuestion";
 import { problemAt, problemsOf, useDraft } from "./draft";
 import { EntrySelect } from "./fields";
 import type { Inside } from "./FormDrawer";
 import { useLeaveGuard } from "./guard";
-import { Question } from "./Question";
 import { Refusal } from "./Refusal";
 import classes from "./Settings.module.css";
 import { UrlField } from "./UrlField";
@@ -83,13 +83,7 @@ export function AddWebhook({ taken, onMade, asksToDiscard, onDirty, onKeep, onLe
       <Stack gap="xs" className={classes.foot}>
         <Refusal error={error} />
         {asksToDiscard ? (
-          <Question
-            question={text.discardQuestion}
-            no={text.keepEditing}
-            yes={text.discard}
-            onNo={onKeep}
-            onYes={onLeave}
-          />
+          <DiscardQuestion onKeep={onKeep} onLeave={onLeave} />
         ) : (
           <Group justify="end">
             <Button type="submit" loading={busy}>

@@ -6,6 +6,7 @@ import { useLayoutEffect, useState, type ComponentType, type FormEvent } from "r
 import type { FieldProblem } from "../api/client";
 import { say } from "../lib/notify";
 import { strings } from "../strings";
+import { DiscardQuestion } from "./DiscardQuestion";
 import { problemAt, problemsOf, useDraft, type ProblemAt } from "./draft";
 import { useWritten } from "./entries";
 import { useLeaveGuard } from "./guard";
@@ -125,13 +126,7 @@ export function EntryForm<T extends Entry>(props: Props<T>) {
       <Stack gap="xs" className={classes.foot}>
         <Refusal error={error} />
         {asksToDiscard ? (
-          <Question
-            question={text.discardQuestion}
-            no={text.keepEditing}
-            yes={text.discard}
-            onNo={onKeep}
-            onYes={onLeave}
-          />
+          <DiscardQuestion onKeep={onKeep} onLeave={onLeave} />
         ) : asksToRemove && entry !== null ? (
           <Question
             question={removal.question(entry.name ?? entry.id)}

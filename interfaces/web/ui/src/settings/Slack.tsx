@@ -4,18 +4,17 @@ import { Button, Code, Group, Stack, Switch, Text, TextInput, Title } from "@man
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type FormEvent } from "react";
 
-import { answer, api, type FieldProblem, type Schemas } from "../api/client";
+import { answer, api, type Schemas } from "../api/client";
 import { say } from "../lib/notify";
 import { Failure, Loading } from "../lib/State";
 import { strings } from "../strings";
-import { problemAt, problemsOf, useDraft } from "./draft";
 import { NumberField } from "./fields";
-import { useLeaveGuard } from "./guard";
 import { Refusal } from "./Refusal";
 import { SlackConnection } from "./SlackConnection";
 import { inWords } from "./StrategyForm";
-import { TestResult, type Tested } from "./TestResult";
+import { TestResult } from "./TestResult";
 import { TokenField } from "./TokenField";
+import { useTriedForm } from "./tried-form";
 
 const text = strings.settings.slack;
 
@@ -59,48 +58,21 @@ export function Slack() {
 
 function SlackForm({ config }: { config: Config }) {
   const queries = useQueryClient();
-  const draft = useDraft<Values>(config);
-  const [doing, setDoing] = useState<"save" | "test" | null>(null);
-  const [refusal, setRefusal] = useState<{ error: unknown; title: string } | null>(null);
-  const [problems, setProblems] = useState<FieldProblem[]>([]);
-  const [tested, setTested] = useState<Tested | null>(null);
+  const form = useTriedForm<Values>(config);
   const [beginnings, setBeginnings] = useState(0);
   const edits = useRef(0);
-  const { values, changes, dirty } = draft;
+  const { values, changes, dirty, doing, refusal, tested, problem, run } = form;
   const body = changes as Schemas["SlackBody"];
-  const problem = problemAt(problems);
-  useLeaveGuard(dirty);
 
   const set = (some: Partial<Values>) => {
     edits.current += 1;
-    draft.set(some);
-    setTested(null); // it was about something else
-    setProblems((before) => before.filter(({ path }) => !(path in some)));
+    form.set(some);
   };
 
   const begin = (holds: Config) => {
     edits.current += 1;
-    draft.restart(holds);
     setBeginnings((count) => count + 1);
-    setTested(null);
-    setRefusal(null);
-    setProblems([]);
-  };
-
-  const run = async (what: "save" | "test", title: string, act: () => Promise<void>) => {
-    if (doing !== null) return;
-    setDoing(what);
-    setTested(null);
-    setRefusal(null);
-    setProblems([]);
-    try {
-      await act();
-    } catch (error) {
-      setRefusal({ error, title });
-      setProblems(problemsOf(error));
-    } finally {
-      setDoing(null);
-    }
+    form.begin(holds);
   };
 
   const save = (event: FormEvent) => {
@@ -118,7 +90,7 @@ function SlackForm({ config }: { config: Config }) {
     run("test", text.notTested, async () => {
       const about = edits.current;
       const result = await answer(api.POST("/api/human-feedback/slack/test", { body }));
-      if (edits.current === about) setTested(result);
+      if (edits.current === about) form.setTested(result);
     });
 
   return (

@@ -5,19 +5,18 @@ import { ArrowLeftIcon } from "@primer/octicons-react";
 import { useState, type FormEvent } from "react";
 import { Link, useLocation } from "wouter";
 
-import { answer, api, Refused, type FieldProblem, type Schemas } from "../api/client";
+import { answer, api, Refused, type Schemas } from "../api/client";
 import { useNames } from "../api/names";
 import { say } from "../lib/notify";
 import { Empty, Failure, Loading } from "../lib/State";
 import { milliseconds } from "../lib/time";
 import { strings } from "../strings";
 import { Deliveries } from "./Deliveries";
-import { problemAt, problemsOf, useDraft } from "./draft";
-import { useLeaveGuard } from "./guard";
 import { Question } from "./Question";
 import { Refusal } from "./Refusal";
 import classes from "./Settings.module.css";
-import { TestResult, type Tested } from "./TestResult";
+import { TestResult } from "./TestResult";
+import { useTriedForm } from "./tried-form";
 import { UrlField } from "./UrlField";
 import { of, read, useRead, useWebhook, write, type Stored } from "./webhook-data";
 import { WebhookSecret } from "./WebhookSecret";
@@ -106,45 +105,10 @@ function Removal({ agent, name, onKeep }: { agent: string; name: string; onKeep:
 }
 
 function WebhookForm({ agent, stored }: { agent: string; stored: Stored }) {
-  const draft = useDraft<Schemas["WebhookBody"]>({ url: stored.url, enabled: stored.enabled });
+  const form = useTriedForm<Schemas["WebhookBody"]>({ url: stored.url, enabled: stored.enabled });
   const readAgain = useRead();
-  const [doing, setDoing] = useState<"save" | "test" | null>(null);
-  const [refusal, setRefusal] = useState<{ error: unknown; title: string } | null>(null);
-  const [problems, setProblems] = useState<FieldProblem[]>([]);
-  const [tested, setTested] = useState<Tested | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
-  const { values, changes, dirty } = draft;
-  const problem = problemAt(problems);
-  useLeaveGuard(dirty);
-
-  const set = (some: Partial<Schemas["WebhookBody"]>) => {
-    draft.set(some);
-    setTested(null); // it was about something else
-    setProblems((before) => before.filter(({ path }) => !(path in some)));
-  };
-
-  const begin = (holds: Schemas["WebhookBody"]) => {
-    draft.restart(holds);
-    setTested(null);
-    setRefusal(null);
-    setProblems([]);
-  };
-
-  const run = async (what: "save" | "test", title: string, act: () => Promise<void>) => {
-    if (doing !== null) return;
-    setDoing(what);
-    setTested(null);
-    setRefusal(null);
-    setProblems([]);
-    try {
-      await act();
-    } catch (error) {
-      setRefusal({ error, title });
-      setProblems(problemsOf(error));
-    } finally {
-      setDoing(null);
-    }
-  };
+  const { values, changes, dirty, doing, refusal, tested, setTested, problem, set, begin, run } = form;
 
   const save = (event: FormEvent) => {
     event.preventDefault();
